@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/musterhq/muster/lobby"
 	"github.com/musterhq/muster/sdk/session/player/protocol"
 	"github.com/musterhq/muster/session"
+	"github.com/musterhq/muster/session/filter"
 )
 
 // Around the parts of a game session's ARN that its name keeps.
@@ -47,18 +49,42 @@ func (h *games) list(rq *request) (answer, error) {
 	if err := message("list")(rq); err != nil {
 		return answer{}, err
 	}
-	limit := mostListed
+	query := lobby.ListQuery{Location: q.Get("location"), Limit: mostListed, Name: sessionName}
 	if text := q.Get("limit"); text != "" {
-		limit, err = strconv.Atoi(text)
-		if err != nil || limit < 1 || limit > mostListed {
+		query.Limit, err = strconv.Atoi(text)
+		if err != nil || query.Limit < 1 || query.Limit > mostListed {
 			return answer{}, refuse("invalid-parameter", "limit: must be 1 to 20")
 		}
 	}
+	if query.Filter, err = expression("filter", q.Get("filter"), filter.Parse); err != nil {
+		return answer{}, err
+	}
+	if query.Sort, err = expression("sort", q.Get("sort"), filter.ParseSort); err != nil {
+		return answer{}, err
+	}
 	out := &protocol.GameSessions{Items: []protocol.GameSession{}}
-	for _, g := range h.Lobby.Games.List(pool, q.Get("location"), limit) {
+	for _, g := range h.Lobby.Games.List(pool, query) {
 		out.Items = append(out.Items, gameOut(&g))
 	}
 	return ok(out, nil)
+}
+
+// mostExpression is the API's limit in characters (API reference, SearchGameSessions).
+const mostExpression = 1024
+
+// expression parses the expression of a parameter; nil if there is none.
+func expression[T any](name, text string, parse func(string) (*T, error)) (*T, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if utf8.RuneCountInString(text) > mostExpression {
+		return nil, refuse("invalid-parameter", name+": at most 1024 characters")
+	}
+	parsed, err := parse(text)
+	if err != nil {
+		return nil, refuse("invalid-parameter", name+": "+err.Error())
+	}
+	return parsed, nil
 }
 
 // gameOut returns a game session as players see it.

@@ -3,10 +3,12 @@ package lobby
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/session"
+	"github.com/musterhq/muster/session/filter"
 )
 
 // poolProperty is the key of the property that marks a game session created by a player
@@ -36,25 +38,59 @@ func (s *Games) PoolToList(name, scope string) (*Pool, error) {
 	return s.catalog.pool(name, scope, func(p *Pool) bool { return p.CanList })
 }
 
-// List returns up to limit game sessions of a pool that have room, at a location or, with
-// "", anywhere.
-func (s *Games) List(pool *Pool, location string, limit int) []Game {
+// ListQuery selects game sessions of a pool.
+type ListQuery struct {
+	Location string         // "" means anywhere
+	Filter   *filter.Filter // nil means all; it is about what players see
+	Sort     *filter.Sort   // nil means by creation in each fleet
+	Limit    int
+	// Name returns the id that players have of a game session, for Filter and Sort.
+	Name func(arn string) string
+}
+
+// List returns game sessions of a pool that have room.
+func (s *Games) List(pool *Pool, q ListQuery) []Game {
 	view := s.st.View()
 	var found []Game
 	for _, fleetID := range s.fleetsOf(view, pool) {
-		for g := range s.deps.Sessions.Offered(view, fleetID, location) {
-			if len(found) == limit {
+		for g := range s.deps.Sessions.Offered(view, fleetID, q.Location) {
+			if len(found) == q.Limit && q.Sort == nil {
 				return found
 			}
 			if !s.inPool(g, pool) || g.JoinPolicy != session.AcceptAll {
 				continue
 			}
-			if game := s.game(view, pool.Name, g); game.Players < g.MaxPlayers {
+			game := s.game(view, pool.Name, g)
+			if game.Players < g.MaxPlayers && q.Filter.Match(seen{&game, q.Name}) {
 				found = append(found, game)
 			}
 		}
 	}
-	return found
+	if q.Sort != nil {
+		slices.SortStableFunc(found, func(a, b Game) int { return q.Sort.Compare(seen{&a, q.Name}, seen{&b, q.Name}) })
+	}
+	return found[:min(len(found), q.Limit)]
+}
+
+// seen is what players see of a game session, for expressions.
+type seen struct {
+	*Game
+	name func(arn string) string
+}
+
+func (x seen) GameSessionID() string   { return x.name(x.ID) }
+func (x seen) GameSessionName() string { return x.Name }
+func (x seen) MaximumSessions() int    { return x.MaxPlayers }
+func (x seen) CreationTime() time.Time { return x.Created }
+func (x seen) PlayerSessionCount() int { return x.Players }
+
+// Property implements filter.Subject. A property that players do not see is none.
+func (x seen) Property(key string) (string, bool) {
+	value, ok := x.GameSession.Property(key)
+	if !ok || !x.Shows(session.Property{Key: key, Value: value}) {
+		return "", false
+	}
+	return value, true
 }
 
 func (s *Games) fleetsOf(view *store.Snapshot, pool *Pool) []string {

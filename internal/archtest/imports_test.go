@@ -100,7 +100,7 @@ var rows = []row{
 	{"flexmatch/cases", "internal/fault flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool", "plays written examples without a server"},
 	{"flexmatch/life", "internal/fault internal/state flexmatch/ruleset flexmatch/search", "what becomes of tickets: pure, so that the server, simulations and written cases play the same"},
 	{"flexmatch", ground + " internal/tag internal/wake event session placement flexmatch/life flexmatch/ruleset flexmatch/search flexmatch/search/pool flexmatch/explain flexmatch/trace", "a match becomes a placement, or fills up a game session"},
-	{"lobby", ground + " internal/refusal internal/wake identity fleet session placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
+	{"lobby", ground + " internal/refusal internal/wake identity fleet session session/filter placement flexmatch", "players are part of parties, tickets and game sessions; what they are matched into is below"},
 	{"notify", ground + " internal/outgoing internal/atomicfile internal/limit internal/wake audit auth event", "reads the log and delivers it; knows nothing of what happened but the event; operators ask it with keys"},
 
 	{"admin", ground + " internal/door internal/limit audit auth", "keys and logins of a running server; other packages add their routes"},
@@ -111,7 +111,7 @@ var rows = []row{
 	{"beacon", "", "echoes datagrams; knows nothing of players"},
 	{"uploads", ground + " internal/door internal/limit internal/awsrpc/sigv4 auth audit build build/object", "turns S3's requests into objects; who may is a matter of keys and of the build that awaits one"},
 	{"hosts", ground + " internal/door internal/limit internal/release internal/wake hosts/protocol audit auth build build/container build/object certificate fleet compute instance event", "carries wishes, reports, builds and logs between the domain and host agents"},
-	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session lobby", "turns requests of players into calls; checks the receipts of beacons"},
+	{"backend", ground + " internal/door internal/limit internal/refusal internal/wake sdk/session/player/protocol auth beacon identity fleet session session/filter lobby", "turns requests of players into calls; checks the receipts of beacons"},
 	{"console", ground + " internal/door internal/limit auth event console/web", "people's pages and endpoints; what the API has, they get from the API"},
 	{"console/web", "internal/asset", "files for browsers"},
 	{"docs", "", "Markdown"},

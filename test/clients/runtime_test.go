@@ -133,10 +133,17 @@ func (r *runtimeRow) compile(t *testing.T, out string) {
 	if r.build == nil {
 		return
 	}
-	args := r.expand(t, r.build, out)
-	if text, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
-		t.Fatalf("%s: %v\n%s", strings.Join(args, " "), err, text)
+	if err := run(t, r.expand(t, r.build, out)); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// run runs a compiler. The error has what it printed.
+func run(t *testing.T, args []string) error {
+	if text, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, text)
+	}
+	return nil
 }
 
 // output runs what the runtime has built in the folder out, with further arguments, and returns

@@ -13,7 +13,7 @@ import (
 // samples are the samples of the libraries. Each takes the server's URL, a matchmaker, and a
 // file that keeps the login.
 var samples = []runtimeRow{
-	cpp("", "{source}/sample/*.cpp"), typescript("sample/duel.mjs"), csharp("", "{source}/Samples~/Console/*.cs"), gdscript("sample/duel.gd"),
+	cpp("", "{source}/sample/duel.cpp"), typescript("sample/duel.mjs"), csharp("", "{source}/Samples~/Console/*.cs"), gdscript("sample/duel.gd"),
 }
 
 // Two people run a sample as its comment says, and are to play in the same game. The first

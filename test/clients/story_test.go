@@ -76,7 +76,7 @@ var verbs = map[string]members{
 	"acceptMatch": {"ticket_id", "accept"}, "findMatch": append(members{"accept"}, ticketRequest...), "followTicket": {"ticket_id"},
 	"createParty": {"matchmaker", "max"}, "joinParty": {"code"}, "getParty": {"party_id"},
 	"changeMember": {"party_id", "ready", "attributes", "latency_ms"}, "leaveParty": {"party_id", "player_id"},
-	"listSessions": {"pool", "limit", "location"}, "getSession": {"session_id"},
+	"listSessions": {"pool", "limit", "location", "filter", "sort"}, "getSession": {"session_id"},
 	"createSession": {"pool", "name", "max_players", "properties", "latency_ms"}, "followPlacement": {"placement_id"}, "stopPlacement": {"placement_id"},
 	"joinSession": {"session_id", "player_data"}, "reservations": {},
 	"connectPush": {}, "disconnectPush": {},

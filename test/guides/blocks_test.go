@@ -95,6 +95,7 @@ var claims = map[string][]claim{
 		by("test/guides/TestNotifications"),
 		by("test/guides/TestNotifications_Sinks", "# sinks.yaml"),
 	},
+	"docs/o3de.md": {by("test/clients/TestGems")},
 	"docs/operations.md": {
 		by("test/scenario/TestBalancer_HAProxy", "defaults"),
 		by("test/scenario/TestBalancer_Nginx", "upstream servers"),

@@ -54,6 +54,15 @@ func TestLibrary_Sessions(t *testing.T) {
 	if len(found) != 1 || found[0].ID != placed.SessionID || found[0].Name != "ours" || found[0].Properties["map"] != "hill" || !found[0].Open() {
 		t.Fatalf("found %+v", found)
 	}
+	for filter, want := range map[string]int{
+		"gameSessionProperties.map = 'hill' AND playerSessionCount=1": 1, "gameSessionName = 'theirs'": 0, "gameSessionId = '" + placed.SessionID + "'": 1,
+		"gameSessionProperties.muster_pool = 'duel'": 0, // players do not see it
+	} {
+		r := session.SearchRequest{Target: pool, Filter: filter, Sort: "creationTimeMillis DESC"}
+		if found, err := search(t.Context(), bert, r); err != nil || len(found) != want {
+			t.Errorf("by %s there is %+v, %v", filter, found, err)
+		}
+	}
 	elsewhere := session.SearchRequest{Target: session.Target{QueueName: "duel", Location: "custom-elsewhere"}}
 	if found, err := search(t.Context(), bert, elsewhere); err != nil || len(found) != 0 {
 		t.Errorf("elsewhere is %+v, %v", found, err)
@@ -176,8 +185,8 @@ func TestLibrary_SessionsRefuse(t *testing.T) {
 	for member, change := range map[string]func(*session.SearchRequest){
 		"AliasID":  func(r *session.SearchRequest) { r.Target = session.Target{AliasID: "alias-1"} },
 		"FleetID":  func(r *session.SearchRequest) { r.Target = session.Target{FleetID: "fleet-1"} },
-		"Filter":   func(r *session.SearchRequest) { r.Filter = "playerSessionCount>1" },
-		"Sort":     func(r *session.SearchRequest) { r.Sort = "creationTimeMillis ASC" },
+		"filter":   func(r *session.SearchRequest) { r.Filter = "players>1" },
+		"sort":     func(r *session.SearchRequest) { r.Sort = "playerSessionCount UP" },
 		"PageSize": func(r *session.SearchRequest) { r.PageSize = 21 },
 	} {
 		r := session.SearchRequest{Target: session.Target{QueueName: "duel"}}

@@ -211,7 +211,7 @@ const std::map<std::string, Verb>& verbs() {
       {"leaveParty", [](I id, P p, const Json& w) { return p->client->api().leave_party(w["party_id"].text(), w["player_id"].is_null() ? "me" : w["player_id"].text(), nothing(id)); }},
       {"listSessions",
        [](I id, P p, const Json& w) {
-         return p->client->api().list_sessions(result_of<GameSessions>(id), w["pool"].text(), w["limit"].is_null() ? "" : std::to_string(w["limit"].integer()), w["location"].text());
+         return p->client->api().list_sessions(result_of<GameSessions>(id), w["pool"].text(), w["limit"].is_null() ? "" : std::to_string(w["limit"].integer()), w["location"].text(), w["filter"].text(), w["sort"].text());
        }},
       {"getSession", [](I id, P p, const Json& w) { return p->client->api().get_session(w["session_id"].text(), result_of<GameSession>(id)); }},
       {"createSession", [](I id, P p, const Json& w) { return p->client->api().create_session(SessionRequest::from_json(w), result_of<Placement>(id)); }},

@@ -1206,11 +1206,13 @@ Call Api::leave_party(const std::string& party, const std::string& player, Callb
   return caller_.call<Nothing>(std::move(request), [](const Answer&) { return Nothing{}; }, std::move(done));
 }
 
-Call Api::list_sessions(Callback<GameSessions> done, const std::string& pool, const std::string& limit, const std::string& location) {
+Call Api::list_sessions(Callback<GameSessions> done, const std::string& pool, const std::string& limit, const std::string& location, const std::string& filter, const std::string& sort) {
   Request request("GET", std::string("/player/v1/sessions"), Access::player, true);
   request.query("pool", pool);
   request.query("limit", limit);
   request.query("location", location);
+  request.query("filter", filter);
+  request.query("sort", sort);
   return caller_.call<GameSessions>(std::move(request), [](const Answer& a) { return GameSessions::from_json(a.body); }, std::move(done));
 }
 

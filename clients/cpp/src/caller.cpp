@@ -35,6 +35,11 @@ Error problem_of(const HttpReply& reply) {
     error.code = error.data["code"].text();
     error.detail = error.data["detail"].text();
     error.retry_after_seconds = error.data["retry_after_seconds"].number();
+    if (error.code.empty()) {  // a service of AWS's kind answered
+      const std::string type = error.data["__type"].text();
+      error.code = type.substr(type.rfind('#') + 1);
+      error.detail = error.data[error.data["message"].is_null() ? "Message" : "message"].text();
+    }
   }
   if (error.code.empty()) {  // a proxy answered
     error.code = "http-" + std::to_string(reply.status);

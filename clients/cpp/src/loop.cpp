@@ -48,7 +48,7 @@ struct Loop::Running {
   }
 };
 
-Loop::Loop(std::string ca_file) : ca_file_(std::move(ca_file)) {
+Loop::Loop(std::string ca_file, bool proxies) : ca_file_(std::move(ca_file)), proxies_(proxies) {
   static const Setup setup;
   multi_ = curl_multi_init();
   thread_ = std::thread([this] { run(); });
@@ -184,6 +184,7 @@ CURL* Loop::handle() {
 #else
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
 #endif
+  if (!proxies_) curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
   if (!ca_file_.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, ca_file_.c_str());
   return easy;
 }
@@ -193,8 +194,12 @@ Loop::Transfer Loop::request(const HttpCall& call, std::function<void(HttpReply)
   CURL* easy = running->easy = handle();
   running->done = std::move(done);
   running->body = call.body;
-  for (const std::string& header : call.headers) running->headers = curl_slist_append(running->headers, header.c_str());
-  if (call.has_body) running->headers = curl_slist_append(running->headers, "Content-Type: application/json");
+  bool typed = false;
+  for (const std::string& header : call.headers) {
+    running->headers = curl_slist_append(running->headers, header.c_str());
+    typed = typed || header.compare(0, 13, "Content-Type:") == 0;
+  }
+  if (call.has_body && !typed) running->headers = curl_slist_append(running->headers, "Content-Type: application/json");
   curl_easy_setopt(easy, CURLOPT_URL, call.url.c_str());
   curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call.method.c_str());
   if (call.has_body || call.method == "POST" || call.method == "PUT") {

@@ -35,7 +35,8 @@ struct HttpReply {
 /// no locks elsewhere; other threads post to it.
 class Loop {
  public:
-  explicit Loop(std::string ca_file);
+  /// ca_file may be empty. proxies: those of the environment are used.
+  explicit Loop(std::string ca_file, bool proxies = true);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -82,6 +83,7 @@ class Loop {
   static std::size_t read_header(char* data, std::size_t size, std::size_t count, void* running);
 
   const std::string ca_file_;
+  const bool proxies_;
   CURLM* multi_;
   std::mutex mutex_;
   std::deque<std::function<void()>> posted_;  // guarded by mutex_

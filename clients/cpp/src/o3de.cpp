@@ -1,211 +1,261 @@
 #include "muster/o3de.h"
 
-#include <chrono>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <thread>
 
+#include "provider.h"
+#include "uuid.h"
+
 namespace muster::o3de {
 
-namespace {
-
-std::uint64_t unix_ms(Time time) { return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count()); }
-
-SessionConfig config_of(const GameSession& session) {
-  SessionConfig config;
-  config.m_creationTime = unix_ms(session.created_at);
-  if (session.ended_at) config.m_terminationTime = unix_ms(*session.ended_at);
-  config.m_sessionProperties = session.properties;
-  config.m_sessionId = session.session_id;
-  config.m_sessionName = session.name;
-  config.m_maxPlayer = static_cast<std::uint64_t>(session.max_players);
-  config.m_currentPlayer = static_cast<std::uint64_t>(session.players);
-  config.m_status = text_of(session.status);
-  config.m_statusReason = session.status_reason;
-  return config;
-}
-
-Error usage(const char* detail) {
-  Error error;
-  error.kind = Error::Kind::usage;
-  error.detail = detail;
-  return error;
-}
-
-}  // namespace
-
 struct SessionSystem::State : std::enable_shared_from_this<State> {
-  State(Client& client, ISessionHandlingClientRequests& netcode, Notifications notifications)
-      : client(client), netcode(netcode), notify(std::move(notifications)) {}
+  State(std::shared_ptr<Provider> provider, bool of_player, ISessionHandlingClientRequests& netcode, Notifications notifications)
+      : netcode(netcode), notify(std::move(notifications)), of_player(of_player), provider_(std::move(provider)) {}
 
-  Client& client;
   ISessionHandlingClientRequests& netcode;
   const Notifications notify;
-  mutable std::mutex mutex;
-  Error error;         // guarded by mutex
-  Call following = 0;  // the ticket that is followed
+  const bool of_player;
 
-  void fail(Error why) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    error = std::move(why);
+  // The service that calls go to; one that refuses them until there is one.
+  std::shared_ptr<Provider> provider() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return provider_;
   }
 
-  // join has the netcode connect to a place.
-  bool join(const std::optional<Connection>& place) {
-    if (!place) return false;
-    SessionConnectionConfig config;
-    config.m_playerSessionId = place->player_session_id;
-    config.m_dnsName = place->dns_name;
-    config.m_ipAddress = place->ip;
-    config.m_port = static_cast<std::uint16_t>(place->port);
-    return netcode.RequestPlayerJoinSession(config);
-  }
-
-  void create(const CreateSessionRequest& in, std::function<void(std::string)> done) {
-    SessionRequest request;
-    request.pool = in.m_queueName;
-    request.name = in.m_sessionName;
-    if (in.m_maxPlayer > 0) request.max_players = static_cast<std::int64_t>(in.m_maxPlayer);
-    request.properties = in.m_sessionProperties;
-    client.create_session(request, [self = shared_from_this(), done](Result<Connection> result) {
-      if (!result.ok()) {
-        self->fail(result.error);
-        return done("");
-      }
-      self->join(result.value);
-      done(result.value.session_id);
-    });
-  }
-
-  void search(const SearchSessionsRequest& in, std::function<void(SearchSessionsResponse)> done) {
-    if (!in.m_filterExpression.empty() || !in.m_sortExpression.empty() || !in.m_nextToken.empty()) {
-      fail(usage("m_filterExpression, m_sortExpression and m_nextToken: the player API lists by pool and location, at most 20 sessions"));
-      return done({});
+  bool configure(const gamelift::Options& options) {
+    if (of_player) return finish(Error());
+    if (options.region.empty() && options.endpoint.empty()) return finish(usage("region: is required where there is no endpoint (AWS_REGION)"));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    error_ = Error();
+    if (calls_ > 0 || polling_ != 0) {
+      error_ = usage("ConfigureGameLiftClient: calls are under way, or a ticket is polled (StopPolling)");
+      return false;
     }
-    client.api().list_sessions(
-        [self = shared_from_this(), done](Result<GameSessions> result) {
-          SearchSessionsResponse out;
-          if (!result.ok()) self->fail(result.error);
-          for (const GameSession& one : result.value.items) out.m_sessionConfigs.push_back(config_of(one));
-          done(std::move(out));
-        },
-        in.m_queueName, in.m_maxResult > 0 ? std::to_string(in.m_maxResult) : "", in.m_location);
+    provider_ = gamelift_provider(options);
+    return true;
   }
 
-  void enter(const JoinSessionRequest& in, std::function<void(bool)> done) {
-    if (!in.m_playerId.empty() && in.m_playerId != client.player_id()) {
-      fail(usage("m_playerId: must be the player who is logged in"));
-      return done(false);
+  // Records why a call has failed, or that it has not, and reports which.
+  bool finish(Error why) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    error_ = std::move(why);
+    return !error_;
+  }
+
+  Error error() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return error_;
+  }
+
+  // Makes a call of the service, and yields its value, or an empty one.
+  template <typename T>
+  void call(std::function<void(Provider&, Callback<T>)> begin, std::function<void(T)> done) const {
+    const std::shared_ptr<Provider> provider = this->provider();
+    if (!provider) {
+      finish(usage("call ConfigureGameLiftClient first"));
+      return done(T());
     }
-    JoinRequest request;
-    request.player_data = in.m_playerData;
-    client.api().join_session(in.m_sessionId, request, [self = shared_from_this(), done](Result<Reservation> result) {
-      if (!result.ok()) self->fail(result.error);
-      done(result.ok() && self->join(result.value.connection));
+    ++calls_;
+    begin(*provider, [self = shared_from_this(), done](Result<T> result) {
+      --self->calls_;
+      if (self->closed_) return;
+      done(self->finish(std::move(result.error)) ? std::move(result.value) : T());
     });
   }
 
-  void accept(const AcceptMatchRequest& in, std::function<void()> done) {
-    AcceptRequest request;
-    request.accept = in.m_acceptMatch;
-    client.api().accept_match(in.m_ticketId, request, [self = shared_from_this(), done](Result<Ticket> result) {
-      if (!result.ok()) self->fail(result.error);
-      done();
-    });
-  }
-
-  void start(const StartMatchmakingRequest& in, std::function<void(std::string)> done) {
-    TicketRequest request;
-    request.matchmaker = in.m_configurationName;
-    request.attributes = in.m_playerAttributes;
-    client.api().start_matchmaking(request, [self = shared_from_this(), done](Result<Ticket> result) {
-      if (!result.ok()) {
-        self->fail(result.error);
-        return done("");
-      }
-      self->follow(result.value.ticket_id);
-      done(result.value.ticket_id);
-    });
-  }
-
-  void follow(const std::string& ticket_id) {
-    const auto proposed = std::make_shared<std::string>();
-    const auto changed = [self = shared_from_this(), proposed](const Ticket& ticket) {
-      if (ticket.state != TicketState::requires_acceptance || *proposed == ticket.match_id) return;
-      *proposed = ticket.match_id;
-      if (self->notify.OnMatchAcceptance) self->notify.OnMatchAcceptance();
+  // Makes a call, and returns its value when it has ended. Notifications are delivered until then.
+  template <typename T>
+  T wait(std::function<void(std::function<void(T)>)> begin) const {
+    struct Slot {
+      std::atomic<bool> done{false};
+      T value{};
     };
-    following = client.follow_ticket(ticket_id, changed, [self = shared_from_this()](Result<Ticket> end) {
-      const Notifications& notify = self->notify;
-      if (!end.ok()) {
-        self->fail(end.error);
-        if (end.error.kind != Error::Kind::cancelled && notify.OnMatchError) notify.OnMatchError();
-      } else if (end.value.state == TicketState::completed && self->join(end.value.connection)) {
-        if (notify.OnMatchComplete) notify.OnMatchComplete();
-      } else if (notify.OnMatchFailure) {
-        notify.OnMatchFailure();
-      }
+    const auto slot = std::make_shared<Slot>();
+    begin([slot](T value) {
+      slot->value = std::move(value);
+      slot->done = true;
     });
-  }
-
-  void stop(const StopMatchmakingRequest& in, std::function<void()> done) {
-    client.stop_matchmaking(in.m_ticketId, [self = shared_from_this(), done](Result<Nothing> result) {
-      if (!result.ok()) self->fail(result.error);
-      done();
-    });
-  }
-
-  // wait blocks until a call has ended, and delivers its callback meanwhile.
-  template <typename T, typename F>
-  T wait(F begin) {
-    const auto out = std::make_shared<std::pair<std::atomic<bool>, T>>();
-    begin([out](T value) {
-      out->second = std::move(value);
-      out->first = true;
-    });
-    while (!out->first) {
-      client.update();
-      if (!out->first) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    while (!slot->done) {
+      if (const std::shared_ptr<Provider> provider = this->provider()) provider->update();
+      if (!slot->done) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    return out->second;
+    return slot->value;
   }
+
+  template <typename R>
+  void create(const R& request, std::function<void(std::string)> done) {
+    call<std::string>([request](Provider& provider, Callback<std::string> ended) { provider.create(request, std::move(ended)); }, std::move(done));
+  }
+
+  void search(const AWSGameLiftSearchSessionsRequest& request, std::function<void(SearchSessionsResponse)> done) const {
+    call<SearchSessionsResponse>([request](Provider& provider, Callback<SearchSessionsResponse> ended) { provider.search(request, std::move(ended)); }, std::move(done));
+  }
+
+  void join(const JoinSessionRequest& request, std::function<void(bool)> done) {
+    const auto reserve = [request](Provider& provider, Callback<SessionConnectionConfig> ended) { provider.join(request, std::move(ended)); };
+    call<SessionConnectionConfig>(reserve, [self = shared_from_this(), done](SessionConnectionConfig slot) { done(!slot.m_playerSessionId.empty() && self->connect(slot)); });
+  }
+
+  bool connect(const SessionConnectionConfig& slot) {
+    return netcode.RequestPlayerJoinSession(slot) || finish(usage("RequestPlayerJoinSession has refused: " + slot.m_ipAddress + ":" + std::to_string(slot.m_port)));
+  }
+
+  void accept(const AcceptMatchRequest& request, std::function<void(Nothing)> done) {
+    call<Nothing>([request](Provider& provider, Callback<Nothing> ended) { provider.accept(request, std::move(ended)); }, std::move(done));
+  }
+
+  void start(const StartMatchmakingRequest& request, std::function<void(std::string)> done) {
+    call<std::string>([request](Provider& provider, Callback<std::string> ended) { provider.start(request, std::move(ended)); }, std::move(done));
+  }
+
+  void stop(const StopMatchmakingRequest& request, std::function<void(Nothing)> done) {
+    call<Nothing>([request](Provider& provider, Callback<Nothing> ended) { provider.stop(request.m_ticketId, std::move(ended)); }, std::move(done));
+  }
+
+  void poll(const std::string& ticket, const std::string& player) {
+    std::uint64_t turn;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (polling_ != 0) return;
+      turn = polling_ = ++turns_;
+    }
+    TicketWatch watch;
+    watch.proposed = [self = shared_from_this(), turn] {
+      if (self->is_polling(turn) && self->notify.OnMatchAcceptance) self->notify.OnMatchAcceptance();
+    };
+    watch.missed = [self = shared_from_this(), turn](const Error& why) {
+      if (self->is_polling(turn)) self->miss(why);
+    };
+    const auto follow = [this, ticket, player, watch](Provider& provider, Callback<Place> ended) {
+      const Call call = provider.follow(ticket, player, watch, std::move(ended));
+      const std::lock_guard<std::mutex> lock(mutex_);
+      following_ = call;
+    };
+    // It is not a call that ConfigureGameLiftClient would wait for: polling_ says so already.
+    const std::shared_ptr<Provider> provider = this->provider();
+    const auto ended = [self = shared_from_this(), turn](Result<Place> place) { self->polled(turn, std::move(place)); };
+    if (!provider) return ended(failed<Place>(usage("call ConfigureGameLiftClient first")));
+    follow(*provider, ended);
+  }
+
+  void unpoll() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    polling_ = 0;
+    const Call call = following_;
+    following_ = 0;
+    const std::shared_ptr<Provider> provider = provider_;
+    lock.unlock();
+    if (call != 0 && provider) provider->cancel(call);
+  }
+
+  // Ends all without a notification. What is under way holds the state, and the service holds that.
+  void close() {
+    unpoll();
+    closed_ = true;
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::shared_ptr<Provider> provider = std::move(provider_);
+    lock.unlock();
+  }
+
+ private:
+  bool is_polling(std::uint64_t turn) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return polling_ == turn;
+  }
+
+  void miss(const Error& why) {
+    finish(why);
+    if (notify.OnMatchError) notify.OnMatchError();
+  }
+
+  void polled(std::uint64_t turn, Result<Place> place) {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (polling_ != turn) return;
+      polling_ = following_ = 0;
+    }
+    const bool joined = finish(std::move(place.error)) && connect(place.value.connection());
+    const auto& event = joined ? notify.OnMatchComplete : notify.OnMatchFailure;
+    if (event) event();
+  }
+
+  mutable std::mutex mutex_;
+  std::shared_ptr<Provider> provider_;  // guarded by mutex_, as the members below
+  mutable Error error_;
+  std::uint64_t turns_ = 0, polling_ = 0;  // of StartPolling; 0: no ticket is followed
+  Call following_ = 0;
+  mutable std::atomic<int> calls_{0};
+  std::atomic<bool> closed_{false};
 };
 
 SessionSystem::SessionSystem(Client& client, ISessionHandlingClientRequests& netcode, Notifications notifications)
-    : state_(std::make_shared<State>(client, netcode, std::move(notifications))) {}
+    : state_(std::make_shared<State>(player_provider(client), true, netcode, std::move(notifications))) {}
 
-SessionSystem::~SessionSystem() {
-  if (state_->following != 0) state_->client.cancel(state_->following);
+SessionSystem::SessionSystem(ISessionHandlingClientRequests& netcode, Notifications notifications)
+    : state_(std::make_shared<State>(nullptr, false, netcode, std::move(notifications))) {}
+
+SessionSystem::~SessionSystem() { state_->close(); }
+
+void SessionSystem::update() {
+  const std::shared_ptr<Provider> provider = state_->provider();  // a notification may end the system
+  if (provider) provider->update();
 }
 
-std::string SessionSystem::CreateSession(const CreateSessionRequest& request) {
+bool SessionSystem::ConfigureGameLiftClient(const std::string& region) { return state_->configure(gamelift::Options::from_environment(region)); }
+
+bool SessionSystem::ConfigureGameLiftClient(const gamelift::Options& options) { return state_->configure(options); }
+
+std::string SessionSystem::CreatePlayerId(bool includeBrackets, bool includeDashes) {
+  std::string id;
+  for (const char c : new_uuid()) {
+    if (c != '-' || includeDashes) id += c;
+  }
+  return includeBrackets ? '{' + id + '}' : id;
+}
+
+std::string SessionSystem::CreateSession(const AWSGameLiftCreateSessionRequest& request) {
   return state_->wait<std::string>([&](std::function<void(std::string)> done) { state_->create(request, done); });
 }
 
-SearchSessionsResponse SessionSystem::SearchSessions(const SearchSessionsRequest& request) {
+std::string SessionSystem::CreateSession(const AWSGameLiftCreateSessionOnQueueRequest& request) {
+  return state_->wait<std::string>([&](std::function<void(std::string)> done) { state_->create(request, done); });
+}
+
+SearchSessionsResponse SessionSystem::SearchSessions(const AWSGameLiftSearchSessionsRequest& request) const {
   return state_->wait<SearchSessionsResponse>([&](std::function<void(SearchSessionsResponse)> done) { state_->search(request, done); });
 }
 
 bool SessionSystem::JoinSession(const JoinSessionRequest& request) {
-  return state_->wait<bool>([&](std::function<void(bool)> done) { state_->enter(request, done); });
+  return state_->wait<bool>([&](std::function<void(bool)> done) { state_->join(request, done); });
 }
 
-void SessionSystem::LeaveSession() { state_->netcode.RequestPlayerLeaveSession(); }
+void SessionSystem::LeaveSession() {
+  state_->netcode.RequestPlayerLeaveSession();
+  state_->finish(Error());
+}
 
-void SessionSystem::CreateSessionAsync(const CreateSessionRequest& request) {
+void SessionSystem::CreateSessionAsync(const AWSGameLiftCreateSessionRequest& request) {
   state_->create(request, [state = state_](std::string id) {
     if (state->notify.OnCreateSessionAsyncComplete) state->notify.OnCreateSessionAsyncComplete(id);
   });
 }
 
-void SessionSystem::SearchSessionsAsync(const SearchSessionsRequest& request) {
+void SessionSystem::CreateSessionAsync(const AWSGameLiftCreateSessionOnQueueRequest& request) {
+  state_->create(request, [state = state_](std::string id) {
+    if (state->notify.OnCreateSessionAsyncComplete) state->notify.OnCreateSessionAsyncComplete(id);
+  });
+}
+
+void SessionSystem::SearchSessionsAsync(const AWSGameLiftSearchSessionsRequest& request) const {
   state_->search(request, [state = state_](SearchSessionsResponse found) {
     if (state->notify.OnSearchSessionsAsyncComplete) state->notify.OnSearchSessionsAsyncComplete(found);
   });
 }
 
 void SessionSystem::JoinSessionAsync(const JoinSessionRequest& request) {
-  state_->enter(request, [state = state_](bool joined) {
+  state_->join(request, [state = state_](bool joined) {
     if (state->notify.OnJoinSessionAsyncComplete) state->notify.OnJoinSessionAsyncComplete(joined);
   });
 }
@@ -216,9 +266,7 @@ void SessionSystem::LeaveSessionAsync() {
 }
 
 void SessionSystem::AcceptMatch(const AcceptMatchRequest& request) {
-  state_->wait<bool>([&](std::function<void(bool)> done) {
-    state_->accept(request, [done] { done(true); });
-  });
+  state_->wait<Nothing>([&](std::function<void(Nothing)> done) { state_->accept(request, done); });
 }
 
 std::string SessionSystem::StartMatchmaking(const StartMatchmakingRequest& request) {
@@ -226,13 +274,11 @@ std::string SessionSystem::StartMatchmaking(const StartMatchmakingRequest& reque
 }
 
 void SessionSystem::StopMatchmaking(const StopMatchmakingRequest& request) {
-  state_->wait<bool>([&](std::function<void(bool)> done) {
-    state_->stop(request, [done] { done(true); });
-  });
+  state_->wait<Nothing>([&](std::function<void(Nothing)> done) { state_->stop(request, done); });
 }
 
 void SessionSystem::AcceptMatchAsync(const AcceptMatchRequest& request) {
-  state_->accept(request, [state = state_] {
+  state_->accept(request, [state = state_](Nothing) {
     if (state->notify.OnAcceptMatchAsyncComplete) state->notify.OnAcceptMatchAsyncComplete();
   });
 }
@@ -244,14 +290,15 @@ void SessionSystem::StartMatchmakingAsync(const StartMatchmakingRequest& request
 }
 
 void SessionSystem::StopMatchmakingAsync(const StopMatchmakingRequest& request) {
-  state_->stop(request, [state = state_] {
+  state_->stop(request, [state = state_](Nothing) {
     if (state->notify.OnStopMatchmakingAsyncComplete) state->notify.OnStopMatchmakingAsyncComplete();
   });
 }
 
-Error SessionSystem::last_error() const {
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  return state_->error;
-}
+void SessionSystem::StartPolling(const std::string& ticketId, const std::string& playerId) { state_->poll(ticketId, playerId); }
+
+void SessionSystem::StopPolling() { state_->unpoll(); }
+
+Error SessionSystem::last_error() const { return state_->error(); }
 
 }  // namespace muster::o3de

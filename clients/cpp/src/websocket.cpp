@@ -1,5 +1,6 @@
 #include "websocket.h"
 
+#include <cstdlib>
 #include <vector>
 
 namespace muster {
@@ -123,7 +124,7 @@ void WebSocket::connected(CURL* connection) {
   connection_ = connection;
   const Address at = address_of(url_);
   out_ = "GET " + at.path + " HTTP/1.1\r\nHost: " + at.host + "\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + key_ +
-         "\r\nSec-WebSocket-Protocol: " + subprotocol_ + "\r\n\r\n";
+         (subprotocol_.empty() ? "" : "\r\nSec-WebSocket-Protocol: " + subprotocol_) + "\r\n\r\n";
   loop_.watch(connection_, [this] { readable(); });
   flush();
 }
@@ -172,7 +173,8 @@ bool WebSocket::read_head() {
   const std::size_t at = low.find("\r\nsec-websocket-accept:");
   const std::string want = websocket_accept(key_);
   if (head.compare(0, 12, "HTTP/1.1 101") != 0 || at == std::string::npos || head.substr(at, head.find("\r\n", at + 2) - at).find(want) == std::string::npos) {
-    end(0);
+    const bool is_refusal = head.compare(0, 9, "HTTP/1.1 ") == 0 && head.compare(9, 3, "101") != 0;
+    end(is_refusal ? static_cast<int>(std::strtol(head.c_str() + 9, nullptr, 10)) : 0);
     return false;
   }
   open_ = true;

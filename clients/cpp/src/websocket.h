@@ -17,10 +17,10 @@ class WebSocket {
   struct Handler {
     std::function<void()> opened;
     std::function<void(std::string)> received;
-    std::function<void(int)> ended;  ///< with the code with which the server closed it, or 0
+    std::function<void(int)> ended;  ///< with the code with which the server closed it, the HTTP status with which it refused it, or 0
   };
 
-  /// Opens a WebSocket; url is http or https.
+  /// Opens a WebSocket; url is http or https. The subprotocol may be empty, for none.
   WebSocket(Loop& loop, const std::string& url, const std::string& subprotocol, Handler handler);
   ~WebSocket();
   WebSocket(const WebSocket&) = delete;

@@ -182,10 +182,11 @@ namespace Muster
 
         internal static string Tag(long version) { return "\"" + version.ToString(CultureInfo.InvariantCulture) + "\""; }
 
-        /// <summary>Returns games of a pool that can be joined, at most limit (1 to 20).</summary>
-        public async Task<List<GameSession>> ListSessionsAsync(string pool, int limit = 20, string location = null, CancellationToken cancel = default(CancellationToken))
+        /// <summary>Returns games of a pool that can be joined, at most limit (1 to 20). filter and sort
+        /// are expressions as in SearchGameSessions, on what players see.</summary>
+        public async Task<List<GameSession>> ListSessionsAsync(string pool, int limit = 20, string location = null, string filter = null, string sort = null, CancellationToken cancel = default(CancellationToken))
         {
-            return (await Api.ListSessionsAsync(pool, limit.ToString(CultureInfo.InvariantCulture), location, cancel).ConfigureAwait(false)).Items;
+            return (await Api.ListSessionsAsync(pool, limit.ToString(CultureInfo.InvariantCulture), location, filter, sort, cancel).ConfigureAwait(false)).Items;
         }
 
         /// <summary>Reserves a place in a game session. A player who has one gets the same again.</summary>

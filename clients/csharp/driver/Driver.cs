@@ -184,7 +184,7 @@ namespace Muster.Driver
                 { "getParty", async (w, c) => (await api.GetPartyAsync(w["party_id"].Text(), c)).ToJson() },
                 { "changeMember", async (w, c) => (await Client.ChangeMemberAsync(w["party_id"].Text(), MemberChange.FromJson(w), c)).ToJson() },
                 { "leaveParty", async (w, c) => { await api.LeavePartyAsync(w["party_id"].Text(), w["player_id"].Text() ?? "me", c); return null; } },
-                { "listSessions", async (w, c) => new GameSessions { Items = await Client.ListSessionsAsync(w["pool"].Text(), (int)(w["limit"].LongOrNull() ?? 20), w["location"].Text(), c) }.ToJson() },
+                { "listSessions", async (w, c) => new GameSessions { Items = await Client.ListSessionsAsync(w["pool"].Text(), (int)(w["limit"].LongOrNull() ?? 20), w["location"].Text(), w["filter"].Text(), w["sort"].Text(), c) }.ToJson() },
                 { "getSession", async (w, c) => (await api.GetSessionAsync(w["session_id"].Text(), c)).ToJson() },
                 { "createSession", async (w, c) => (await api.CreateSessionAsync(SessionRequest.FromJson(w), c)).ToJson() },
                 { "followPlacement", async (w, c) => (await Client.FollowPlacementAsync(w["placement_id"].Text(), c)).ToJson() },

@@ -204,7 +204,7 @@ func _begin(client, verb: String, given: Dictionary):
 		"leaveParty":
 			return client.leave_party(given["party_id"], given.get("player_id", "me"))
 		"listSessions":
-			return client.list_sessions(given.get("pool"), given.get("limit"), given.get("location"))
+			return client.list_sessions(given.get("pool"), given.get("limit"), given.get("location"), given.get("filter"), given.get("sort"))
 		"getSession":
 			return client.get_session(given["session_id"])
 		"createSession":

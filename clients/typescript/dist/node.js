@@ -418,7 +418,7 @@ var Calls = class {
   }
   /** Games of a pool that can be joined. */
   listSessions(options) {
-    return this.call({ method: "GET", path: "/sessions" + query({ pool: options?.pool, limit: options?.limit, location: options?.location }), shape: gameSessionsShape }, options);
+    return this.call({ method: "GET", path: "/sessions" + query({ pool: options?.pool, limit: options?.limit, location: options?.location, filter: options?.filter, sort: options?.sort }), shape: gameSessionsShape }, options);
   }
   /** Ask for a new game session. */
   createSession(body, options) {

@@ -717,8 +717,12 @@ export abstract class Calls {
     readonly limit?: number | undefined;
     /** Only there. */
     readonly location?: string | undefined;
+    /** Only those for which this holds: a FilterExpression of SearchGameSessions, 1024 characters at most, on what players see. */
+    readonly filter?: string | undefined;
+    /** In this order: a SortExpression of SearchGameSessions, 1024 characters at most; default: by creation. */
+    readonly sort?: string | undefined;
   }): Promise<GameSessions> {
-    return this.call({ method: "GET", path: "/sessions" + query({ pool: options?.pool, limit: options?.limit, location: options?.location }), shape: gameSessionsShape }, options);
+    return this.call({ method: "GET", path: "/sessions" + query({ pool: options?.pool, limit: options?.limit, location: options?.location, filter: options?.filter, sort: options?.sort }), shape: gameSessionsShape }, options);
   }
 
   /** Ask for a new game session. */

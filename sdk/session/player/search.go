@@ -16,10 +16,11 @@ const mostListed = 20
 
 // Search implements session.Sessions within the limits of the player API: QueueName
 // is the name of a pool, and it yields at most 20 game sessions of the pool that have
-// room, in one request. Filter and Sort are refused (ErrInvalid). An Info has no
-// address: Reserve returns it.
+// room, in one request. Filter and Sort are about what players see: gameSessionId and
+// the properties are those of an Info. An Info has no address: Reserve returns it.
 //
-// Errors: ErrNotFound (the pool), ErrUnauthorized if players may not list it.
+// Errors: ErrNotFound (the pool), ErrUnauthorized if players may not list it, ErrInvalid
+// if Filter or Sort is malformed.
 func (c *Client) Search(ctx context.Context, r session.SearchRequest) iter.Seq2[session.Info, error] {
 	return func(yield func(session.Info, error) bool) {
 		found, err := c.list(ctx, r)
@@ -40,8 +41,10 @@ func (c *Client) list(ctx context.Context, r session.SearchRequest) ([]protocol.
 		return nil, err
 	}
 	q := url.Values{"pool": {r.QueueName}}
-	if r.Location != "" {
-		q.Set("location", r.Location)
+	for name, value := range map[string]string{"location": r.Location, "filter": r.Filter, "sort": r.Sort} {
+		if value != "" {
+			q.Set(name, value)
+		}
 	}
 	if r.Max > 0 {
 		q.Set("limit", strconv.Itoa(min(r.Max, mostListed)))
@@ -54,12 +57,6 @@ func (c *Client) list(ctx context.Context, r session.SearchRequest) ([]protocol.
 func checkSearch(r session.SearchRequest) error {
 	if err := r.Validate(); err != nil {
 		return err
-	}
-	switch {
-	case r.Filter != "":
-		return notTaken("Filter")
-	case r.Sort != "":
-		return notTaken("Sort")
 	}
 	return checkPool(r.Target)
 }

@@ -60,6 +60,8 @@ type arguments struct {
 	Ready         bool               `json:"ready"`
 	Pool          string             `json:"pool"`
 	Limit         int                `json:"limit"`
+	Filter        string             `json:"filter"`
+	Sort          string             `json:"sort"`
 	Location      string             `json:"location"`
 	SessionID     string             `json:"session_id"`
 	PlacementID   string             `json:"placement_id"`
@@ -351,7 +353,7 @@ func (c *client) sessions(ctx context.Context, verb string, with *arguments) (an
 	switch verb {
 	case "listSessions":
 		items := []object{}
-		for g, err := range c.lib.Search(ctx, session.SearchRequest{Target: target, Max: with.Limit}) {
+		for g, err := range c.lib.Search(ctx, session.SearchRequest{Target: target, Max: with.Limit, Filter: with.Filter, Sort: with.Sort}) {
 			if err != nil {
 				return nil, err
 			}

@@ -749,7 +749,7 @@ class Api {
   Call leave_party(const std::string& party, const std::string& player, Callback<Nothing> done);
 
   /// Games of a pool that can be joined.
-  Call list_sessions(Callback<GameSessions> done, const std::string& pool = "", const std::string& limit = "", const std::string& location = "");
+  Call list_sessions(Callback<GameSessions> done, const std::string& pool = "", const std::string& limit = "", const std::string& location = "", const std::string& filter = "", const std::string& sort = "");
 
   /// Ask for a new game session.
   Call create_session(const SessionRequest& body, Callback<Placement> done);

@@ -2495,12 +2495,14 @@ namespace Muster
         }
 
         /// <summary>Games of a pool that can be joined.</summary>
-        public Task<GameSessions> ListSessionsAsync(string pool = null, string limit = null, string location = null, CancellationToken cancel = default(CancellationToken))
+        public Task<GameSessions> ListSessionsAsync(string pool = null, string limit = null, string location = null, string filter = null, string sort = null, CancellationToken cancel = default(CancellationToken))
         {
             var request = new ApiRequest("GET", "/player/v1/sessions", ApiAccess.Player, true);
             request.Query("pool", pool);
             request.Query("limit", limit);
             request.Query("location", location);
+            request.Query("filter", filter);
+            request.Query("sort", sort);
             return caller.SendAsync(request, GameSessions.FromJson, cancel);
         }
 

@@ -480,6 +480,10 @@ export declare abstract class Calls {
         readonly limit?: number | undefined;
         /** Only there. */
         readonly location?: string | undefined;
+        /** Only those for which this holds: a FilterExpression of SearchGameSessions, 1024 characters at most, on what players see. */
+        readonly filter?: string | undefined;
+        /** In this order: a SortExpression of SearchGameSessions, 1024 characters at most; default: by creation. */
+        readonly sort?: string | undefined;
     }): Promise<GameSessions>;
     /** Ask for a new game session. */
     createSession(body: SessionRequest, options?: CallOptions): Promise<Placement>;

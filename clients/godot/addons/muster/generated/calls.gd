@@ -143,9 +143,11 @@ func leave_party(party_id, player_id):
 ## pool: the pool.
 ## limit: 1 to 20.
 ## location: only there.
+## filter: only those for which this holds: a FilterExpression of SearchGameSessions, 1024 characters at most, on what players see.
+## sort: in this order: a SortExpression of SearchGameSessions, 1024 characters at most; default: by creation.
 ## Its value: GameSessions.
-func list_sessions(pool = null, limit = null, location = null):
-	return _call(Request.new("GET", ["sessions"]).with_query({"pool": pool, "limit": limit, "location": location}), Types.GameSessions)
+func list_sessions(pool = null, limit = null, location = null, filter = null, sort = null):
+	return _call(Request.new("GET", ["sessions"]).with_query({"pool": pool, "limit": limit, "location": location, "filter": filter, "sort": sort}), Types.GameSessions)
 
 
 ## Ask for a new game session.
