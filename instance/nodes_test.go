@@ -21,7 +21,7 @@ func TestGroups_AddressesOfNodes(t *testing.T) {
 		report := func(process, address string) {
 			q.report(h, instance.InstanceReport{
 				InstanceID: id, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: process, Group: "0"}},
-				Groups: []instance.GroupReport{{Name: "0", Phase: instance.GroupRunning, ProcessID: process, IPAddress: address}},
+				Groups: []instance.GroupReport{{Name: "0", Phase: instance.GroupRunning, ProcessID: process, Address: compute.Address{IPAddress: address}}},
 			})
 		}
 		for _, run := range []struct {

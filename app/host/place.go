@@ -74,18 +74,8 @@ func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fle
 	})
 }
 
-// compute registers this machine with a fleet. If it is registered with another address, its
-// game servers end: players have been told the other one.
+// compute registers this machine with a fleet, or its address if that has changed.
 func (s Places) compute(ctx context.Context, fleetID string) error {
-	switch c := s.Computes.Get(s.Store.View(), fleetID, ComputeName); {
-	case c == nil:
-	case c.IPAddress == s.IP:
-		return nil
-	default:
-		if err := s.Computes.Deregister(ctx, fleetID, ComputeName); err != nil {
-			return err
-		}
-	}
 	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: Location, IPAddress: s.IP})
 	return err
 }
