@@ -32,7 +32,7 @@ func (l *local) open(r *replica) {
 	if r.opts.Host != nil {
 		hosted = *r.opts.Host
 	}
-	places := d.places(cmp.Or(hosted.IP, host.Loopback))
+	places := d.places(cmp.Or(hosted.IP, host.Loopback), hosted.IPv6)
 	if o := r.opts.Demo; o != nil {
 		g := demo.New(*o, demo.Services{
 			Places: places, Store: d.store, Events: d.events, Sessions: d.sessions,
@@ -63,8 +63,8 @@ func (l *local) open(r *replica) {
 }
 
 // places returns the Places for programs of this machine, which has an IP address for players.
-func (d *domain) places(ip string) host.Places {
-	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches, IP: ip}
+func (d *domain) places(ip, ipv6 string) host.Places {
+	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches, IP: ip, IPv6: ipv6}
 }
 
 // login returns what to export before the printed commands.

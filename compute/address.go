@@ -23,9 +23,10 @@ func (a Address) Shown() Address {
 
 // Text returns the address for people.
 func (a Address) Text() string {
+	a = a.Shown()
 	text := a.IPAddress
 	for _, more := range []string{a.IPv6Address, a.DNSName} {
-		if more != "" && more != text {
+		if more != "" && more != a.IPAddress {
 			text += " " + more
 		}
 	}
@@ -65,7 +66,7 @@ func (g *registry) relocated(tx *store.Tx, old *Compute, to Move) {
 	if to.Only == nil {
 		g.events.Append(tx, event.Event{
 			Code: event.ComputeMoved, FleetID: c.FleetID, Location: c.Location, ComputeName: c.Name,
-			Message: "players reach it at " + c.Address.Shown().Text() + ", no longer at " + old.Address.Shown().Text(),
+			Message: "players reach it at " + c.Address.Text() + ", no longer at " + old.Address.Text(),
 		})
 	}
 	for _, f := range g.moved {

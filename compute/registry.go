@@ -47,6 +47,8 @@ func newRegistry(st *store.Store, d Deps, o Options) *registry {
 type RegisterInput struct {
 	FleetID, Name, Location             string
 	IPAddress, DNSName, CertificatePath string
+
+	IPv6Address string // beside an IPv4 address; the API has no member for it
 }
 
 // Register adds a machine to an Anywhere fleet. A machine that the fleet has in that location is
@@ -68,7 +70,7 @@ func (g *registry) runRegister(tx *store.Tx, in RegisterInput) (*Compute, error)
 	}
 	c := &Compute{
 		Key: Key(f.ID, in.Name), FleetID: f.ID, Name: in.Name, Location: in.Location,
-		Address: Address{IPAddress: in.IPAddress, DNSName: in.DNSName}, CertificatePath: in.CertificatePath, Registered: tx.Now(),
+		Address: Address{IPAddress: in.IPAddress, IPv6Address: in.IPv6Address, DNSName: in.DNSName}, CertificatePath: in.CertificatePath, Registered: tx.Now(),
 	}
 	if old := g.rows.Get(tx, c.Key); old != nil {
 		c.Registered = old.Registered

@@ -36,6 +36,7 @@ type Options struct {
 	Containers agent.Containers // agent.Options.Containers
 	Legacy     *legacy.Ports    // agent.Options.Legacy
 	IP         string           // what players are told of game servers here; default: Loopback
+	IPv6       string           // what they are told beside an IPv4 address, if it is set
 	StopGrace  time.Duration    // time for processes to end when the host stops; default 5 s
 }
 
@@ -194,7 +195,7 @@ func (h *Host) offer() protocol.Facts {
 	sum := fnv.New32a()
 	sum.Write([]byte(h.s.Dir))
 	first := firstPort + int(sum.Sum32()%(lastPort-firstPort-enough))
-	return protocol.Facts{IPAddress: h.s.IP, CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: first, PortTo: lastPort}
+	return protocol.Facts{IPAddress: h.s.IP, IPv6: h.s.IPv6, CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: first, PortTo: lastPort}
 }
 
 // exec creates the place of the developer's program and returns how to run it.

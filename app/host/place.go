@@ -35,7 +35,7 @@ type Places struct {
 	Computes   *compute.Service
 	Placements *placement.Service
 	Matches    *flexmatch.Service
-	IP         string // of this machine, for players
+	IP, IPv6   string // of this machine, for players; IPv6 is set only beside an IPv4 address
 }
 
 // Make returns the place with a name, and creates what is missing of it: the location, the
@@ -76,7 +76,7 @@ func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fle
 
 // compute registers this machine with a fleet, or its address if that has changed.
 func (s Places) compute(ctx context.Context, fleetID string) error {
-	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: Location, IPAddress: s.IP})
+	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: Location, IPAddress: s.IP, IPv6Address: s.IPv6})
 	return err
 }
 
