@@ -100,8 +100,8 @@ func (g *registry) checkRegister(r store.Reader, f *fleet.Fleet, in RegisterInpu
 	if err := address.Check(in.IPAddress); err != nil {
 		return fault.Invalid("IpAddress: %v", err)
 	}
-	if address.Is(in.DNSName) && address.Check(in.DNSName) != nil {
-		return fault.Invalid("DnsName: %v", address.Check(in.DNSName))
+	if err := address.CheckHost(in.DNSName); err != nil {
+		return fault.Invalid("DnsName: %v", err)
 	}
 	if old := g.rows.Get(r, Key(f.ID, in.Name)); old != nil && old.Location != in.Location {
 		return fault.New(fault.Conflict, "ComputeName: %s is registered in fleet %s already, at %s; deregister it there, or give this machine another name", in.Name, f.ID, old.Location)

@@ -17,6 +17,7 @@ func TestHosts_Addresses(t *testing.T) {
 			{"192.0.2.1", "2001:db8::1", "", ""}, {"2001:db8::1", "", "", ""}, {"", "", "host.test", ""}, {"127.0.0.1", "::1", "", ""},
 			{"0.0.0.0", "", "host.test", "IPAddress: 0.0.0.0 is the unspecified address"}, {"host.test", "", "", `IPAddress: "host.test" is no IPv4 or IPv6 address`},
 			{"192.0.2.1", "ff02::1", "", "IPv6Address: ff02::1 is a multicast address"}, {"192.0.2.1", "192.0.2.2", "", "IPv6Address: it must be an IPv6 address"},
+			{"192.0.2.1", "", "0.0.0.0", "DNSName: 0.0.0.0 is the unspecified address"},
 			{"", "2001:db8::1", "", "IPAddress or DNSName: one of them is required"}, {"2001:db8::1", "2001:db8::2", "", "an only address belongs in IPAddress"},
 		} {
 			m := machine

@@ -78,6 +78,9 @@ func (i HostInfo) check() error {
 			return fault.Invalid("%s: %v (--ip of the agent)", is.member, err)
 		}
 	}
+	if err := address.CheckHost(i.DNSName); err != nil {
+		return fault.Invalid("DNSName: %v (--dns of the agent)", err)
+	}
 	return nil
 }
 

@@ -48,6 +48,14 @@ func IsIPv6(text string) bool {
 	return err == nil && a.Unmap().Is6()
 }
 
+// CheckHost is Check for text that may also be a DNS name. It says nothing of names.
+func CheckHost(text string) error {
+	if !Is(text) {
+		return nil
+	}
+	return Check(text)
+}
+
 // Is reports whether text is an IP address, and not a name.
 func Is(text string) bool {
 	_, err := netip.ParseAddr(text)

@@ -16,6 +16,14 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s is refused: %v", text, err)
 		}
 	}
+	for _, text := range []string{"", "host.test", "192.0.2.1"} {
+		if err := CheckHost(text); err != nil {
+			t.Errorf("the host %q is refused: %v", text, err)
+		}
+	}
+	if CheckHost("::") == nil {
+		t.Error("the host :: is allowed")
+	}
 	for text, want := range map[string]string{
 		"": "no IPv4 or IPv6 address", "host.test": "no IPv4 or IPv6 address", "192.0.2.1:7": "no IPv4 or IPv6 address", "fe80::1%eth0": "zone",
 		"0.0.0.0": "unspecified", "::": "unspecified", "::ffff:0.0.0.0": "unspecified", "0.1.2.3": "no machine",
