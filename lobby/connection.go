@@ -57,7 +57,7 @@ func (c *core) located(r store.Reader, to Connection) Connection {
 	return to
 }
 
-// moved gives tickets and placements the address of a game session that has changed.
+// moved sets the address of tickets and placements whose game session has another one.
 func (s *Service) moved(tx *store.Tx, g *session.GameSession) {
 	to := connectionTo(g)
 	for t := range s.Tickets.playing.Equal(tx, g.ID) {

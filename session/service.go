@@ -109,7 +109,7 @@ func (s *Service) processReached(tx *store.Tx, p *compute.Process) {
 	}
 }
 
-// computeMoved gives the game sessions on a compute its new address.
+// computeMoved sets the address of the game sessions on a compute that has another one.
 func (s *Service) computeMoved(tx *store.Tx, m compute.Move) {
 	at := m.Address.Shown()
 	for p := range s.computes.On(tx, m.FleetID, m.Name) {
