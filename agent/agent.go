@@ -176,6 +176,9 @@ func (a *Agent) prepare() error {
 	if text := fewPorts(a.opts.Facts); text != "" {
 		a.log.Info(text)
 	}
+	if text := a.opts.onlyHere(); text != "" {
+		a.log.Warn(text)
+	}
 	if err := a.isolate(); err != nil {
 		return err
 	}

@@ -182,6 +182,23 @@ func TestAgent_Cleanup(t *testing.T) {
 	}
 }
 
+// An agent says that others cannot reach the loopback interface, if there may be others.
+func TestOptions_OnlyHere(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		server, ip, dns string
+		says            bool
+	}{
+		{"https://muster.example", "127.0.0.1", "", true}, {"https://muster.example", "::1", "", true}, {"https://muster.example", "127.0.0.1", "here.example", false},
+		{"https://muster.example", "192.0.2.1", "", false}, {"https://muster.example", "", "", false}, {"http://127.0.0.1:9080", "127.0.0.1", "", false},
+	} {
+		o := Options{Server: c.server, Facts: protocol.Facts{IPAddress: c.ip, DNSName: c.dns}}
+		if text := o.onlyHere(); (text != "") != c.says || c.says && !strings.Contains(text, "--ip") {
+			t.Errorf("of %+v it says %q", c, text)
+		}
+	}
+}
+
 func TestOptions_PlainHTTP(t *testing.T) {
 	t.Parallel()
 	for server, fine := range map[string]bool{

@@ -84,7 +84,7 @@ func (m *muster) certificate(w http.ResponseWriter, r *http.Request) {
 	err := json.NewDecoder(r.Body).Decode(&in)
 	var out protocol.CertificateResponse
 	if err == nil {
-		out, err = linktest.Certify(in, certificate.Names{IP: netip.MustParseAddr("192.0.2.1")})
+		out, err = linktest.Certify(in, certificate.Names{IPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}})
 	}
 	if err != nil {
 		m.Error(err)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/musterhq/muster/agent/group"
@@ -169,6 +170,17 @@ func (o Options) validServer(text string) error {
 func loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// onlyHere returns what to log where players on other machines cannot reach the address that they
+// are sent to, although the server is on another machine; "" elsewhere.
+func (o Options) onlyHere() string {
+	servers := o.servers()
+	if o.Facts.DNSName != "" || o.Facts.IPAddress == "" || !loopback(o.Facts.IPAddress) ||
+		!slices.ContainsFunc(servers, func(text string) bool { u, err := url.Parse(text); return err == nil && !loopback(u.Hostname()) }) {
+		return ""
+	}
+	return "players are sent to " + o.Facts.IPAddress + ", where only those on this machine find its game servers; give the address that others reach with --ip"
 }
 
 func (o Options) validate() error {

@@ -193,8 +193,8 @@ func (h handlers) instanceOut(f *fleet.Fleet, i *instance.Instance) gamelift.Ins
 		Status: new(string(i.Status)), CreationTime: gamelift.At(i.Created), Location: &i.Location,
 	}
 	if host := h.Instances.Host(h.Store.View(), i.HostID); host != nil {
-		ip, dns := (&compute.Compute{IPAddress: host.IPAddress, DNSName: host.DNSName}).Address()
-		out.IpAddress, out.DnsName = &ip, &dns
+		at := host.Address.Shown()
+		out.IpAddress, out.DnsName = &at.IPAddress, &at.DNSName
 	}
 	return out
 }
@@ -224,8 +224,8 @@ func (h handlers) getInstanceAccess(ctx context.Context, in *gamelift.GetInstanc
 	out := &gamelift.InstanceAccess{FleetId: &f.ID, InstanceId: &i.ID, OperatingSystem: opt(f.Managed.OS), Credentials: &gamelift.InstanceCredentials{
 		UserName: &t.AccessKeyID, Secret: new(t.SecretAccessKey + "." + t.SessionToken),
 	}}
-	if ip, _ := c.Address(); net.ParseIP(ip) != nil {
-		out.IpAddress = &ip
+	if at := c.Address.Shown(); net.ParseIP(at.IPAddress) != nil {
+		out.IpAddress = &at.IPAddress
 	}
 	return &gamelift.GetInstanceAccessOutput{InstanceAccess: out}, nil
 }

@@ -111,10 +111,10 @@ func (h handlers) getComputeAccess(ctx context.Context, in *gamelift.GetComputeA
 }
 
 func (h handlers) computeOut(c *compute.Compute) gamelift.Compute {
-	ip, dns := c.Address()
+	at := c.Address.Shown()
 	out := gamelift.Compute{
 		FleetId: &c.FleetID, FleetArn: h.fleetARN(c.FleetID), ComputeName: &c.Name, ComputeArn: new(h.Computes.ARN(c)),
-		IpAddress: &ip, DnsName: &dns, ComputeStatus: new(h.computeStatus(c)),
+		IpAddress: &at.IPAddress, DnsName: &at.DNSName, ComputeStatus: new(h.computeStatus(c)),
 		Location: &c.Location, CreationTime: gamelift.At(c.Registered), GameLiftServiceSdkEndpoint: &h.GameServerURL,
 	}
 	if f := h.Fleets.Get(h.Store.View(), c.FleetID); f != nil && f.Managed != nil {

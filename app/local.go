@@ -32,7 +32,7 @@ func (l *local) open(r *replica) {
 	if r.opts.Host != nil {
 		hosted = *r.opts.Host
 	}
-	places := d.places(cmp.Or(hosted.IP, host.Loopback), r.opts.localLocation())
+	places := d.places(cmp.Or(hosted.IP, host.Loopback), hosted.IPv6, r.opts.localLocation())
 	if o := r.opts.Demo; o != nil {
 		g := demo.New(*o, demo.Services{
 			Places: places, Store: d.store, Events: d.events, Sessions: d.sessions,
@@ -72,10 +72,10 @@ func (o *Options) localLocation() string {
 	return host.LocationIn(o.Region)
 }
 
-// places returns the Places in a location for programs of this machine, which has an IP address
+// places returns the Places in a location for programs of this machine, which has IP addresses
 // for players.
-func (d *domain) places(ip, location string) host.Places {
-	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches, IP: ip, Location: location}
+func (d *domain) places(ip, ipv6, location string) host.Places {
+	return host.Places{Store: d.store, Fleets: d.fleets, Computes: d.computes, Placements: d.placements, Matches: d.matches, IP: ip, IPv6: ipv6, Location: location}
 }
 
 // login returns what to export before the printed commands.

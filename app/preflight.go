@@ -258,7 +258,7 @@ func (p *preflight) look() bool {
 
 // play starts the program and makes it host a game session.
 func (p *preflight) play(ctx context.Context, a *App) (passed bool, err error) {
-	places := a.home().domain.places(host.Loopback, host.Location)
+	places := a.home().domain.places(host.Loopback, "", host.Location)
 	if p.place, err = places.Make(ctx, "preflight", "A build being tried", host.Anybody); err != nil {
 		return false, err
 	}

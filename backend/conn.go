@@ -286,7 +286,7 @@ func (c *socket) handle(ctx context.Context, m *protocol.Message) outgoing {
 	if err != nil {
 		return c.problem(m.ID, err)
 	}
-	return outgoing{Type: protocol.MessageTicket, Re: m.ID, Data: ticketOut(c.of.Lobby.Tickets, t, who.PlayerID)}
+	return outgoing{Type: protocol.MessageTicket, Re: m.ID, Data: ticketOut(c.of.Lobby.Tickets, t, who.PlayerID, c.from)}
 }
 
 // act executes a message about matchmaking.
@@ -498,7 +498,7 @@ func (c *socket) sendNews(player string) error {
 // news returns the rows of the player that changed since the cursor, in the order of
 // their changes; without a cursor, those that have not ended. It moves the cursor.
 func (c *socket) news(player string, cursor *string) (all []outgoing) {
-	rows, newest, inParty := c.of.changedSince(player, *cursor)
+	rows, newest, inParty := c.of.changedSince(player, *cursor, c.from)
 	for _, row := range rows {
 		c.inParty = c.inParty || row.kind == protocol.MessageParty
 		all = append(all, outgoing{Type: row.kind, Cursor: c.cursorAt(row.at), Data: row.data})
@@ -523,7 +523,7 @@ func (c *socket) cursorAt(change string) string {
 
 // changedSince returns the rows of a player that are to be sent on a connection, the
 // newest change of all rows, and whether the player is in a party.
-func (s *sockets) changedSince(player, cursor string) (rows []changed, newest string, inParty bool) {
+func (s *sockets) changedSince(player, cursor string, client netip.Addr) (rows []changed, newest string, inParty bool) {
 	view, now := s.Store.View(), time.Now()
 	add := func(at, kind string, over bool, data func() any) {
 		newest = max(newest, at)
@@ -532,14 +532,14 @@ func (s *sockets) changedSince(player, cursor string) (rows []changed, newest st
 		}
 	}
 	for t := range s.Lobby.Tickets.Of(view, player) {
-		add(t.Change, protocol.MessageTicket, t.Over(), func() any { return ticketOut(s.Lobby.Tickets, t, player) })
+		add(t.Change, protocol.MessageTicket, t.Over(), func() any { return ticketOut(s.Lobby.Tickets, t, player, client) })
 	}
 	if p := s.Lobby.Parties.Of(view, player); p != nil {
 		inParty = true
 		add(p.Change, protocol.MessageParty, false, func() any { return partyOut(p, now) })
 	}
 	for p := range s.Lobby.Placements.Of(view, player) {
-		add(p.Change, protocol.MessagePlacement, p.Over(), func() any { return placementOut(p) })
+		add(p.Change, protocol.MessagePlacement, p.Over(), func() any { return placementOut(p, client) })
 	}
 	slices.SortFunc(rows, func(a, b changed) int { return strings.Compare(a.at, b.at) })
 	return rows, newest, inParty

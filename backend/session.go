@@ -3,6 +3,7 @@ package backend
 import (
 	"cmp"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -128,14 +129,14 @@ func (h *games) join(rq *request) (answer, error) {
 	case err != nil:
 		return answer{}, err
 	case made:
-		return answer{status: http.StatusCreated, body: reservationOut(p)}, nil
+		return answer{status: http.StatusCreated, body: reservationOut(p, rq.from)}, nil
 	}
-	return ok(reservationOut(p), nil)
+	return ok(reservationOut(p, rq.from), nil)
 }
 
-func reservationOut(p *session.PlayerSession) *protocol.Reservation {
+func reservationOut(p *session.PlayerSession, client netip.Addr) *protocol.Reservation {
 	out := &protocol.Reservation{
-		Connection: connection(p.GameSessionID, p.IPAddress, p.DNSName, p.Port, p.ID), Status: protocol.ReservationStatus(p.Status),
+		Connection: connection(lobby.ConnectionOf(p), p.ID, client), Status: protocol.ReservationStatus(p.Status),
 	}
 	if p.Status == session.Reserved {
 		out.ReservedUntil = p.ReservedUntil
@@ -150,14 +151,20 @@ func (h *games) reservations(rq *request) (answer, error) {
 	}
 	out := &protocol.Reservations{Items: []protocol.Reservation{}}
 	for _, p := range all {
-		out.Items = append(out.Items, *reservationOut(p))
+		out.Items = append(out.Items, *reservationOut(p, rq.from))
 	}
 	return ok(out, nil)
 }
 
-func connection(sessionARN, ip, dns string, port int, playerSession string) *protocol.Connection {
+// connection returns a connection for a client: if that comes over IPv6 and the game server's
+// machine has an IPv6 address too, with that one first.
+func connection(to lobby.Connection, playerSession string, client netip.Addr) *protocol.Connection {
+	if client.Unmap().Is6() {
+		to = to.PreferIPv6()
+	}
 	return &protocol.Connection{
-		SessionID: sessionName(sessionARN), IP: ip, DNSName: dns, Host: cmp.Or(dns, ip), Port: int64(port), PlayerSessionID: playerSession,
+		SessionID: sessionName(to.SessionID), IP: to.IP, Addresses: to.Addresses(), DNSName: to.DNSName, Host: cmp.Or(to.DNSName, to.IP),
+		Port: int64(to.Port), PlayerSessionID: playerSession,
 	}
 }
 
@@ -175,14 +182,14 @@ func (h *placements) start(rq *request, in *protocol.SessionRequest) (answer, er
 	p, err := h.Lobby.Placements.Start(rq.context(), rq.player.PlayerID, pool, lobby.SessionRequest{
 		Name: in.Name, MaxPlayers: in.MaxPlayers, Properties: in.Properties, Latency: in.LatencyMs,
 	})
-	return h.accepted(p, err)
+	return h.accepted(rq, p, err)
 }
 
-func (h *placements) accepted(p *lobby.Placement, err error) (answer, error) {
+func (h *placements) accepted(rq *request, p *lobby.Placement, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusAccepted, body: placementOut(p), etag: quoted(p.Seq)}, nil
+	return answer{status: http.StatusAccepted, body: placementOut(p, rq.from), etag: quoted(p.Seq)}, nil
 }
 
 func (h *placements) get(rq *request) (answer, error) {
@@ -191,22 +198,22 @@ func (h *placements) get(rq *request) (answer, error) {
 		if err != nil {
 			return nil, 0, false, err
 		}
-		return placementOut(p), p.Seq, p.Over(), nil
+		return placementOut(p, rq.from), p.Seq, p.Over(), nil
 	})
 }
 
 func (h *placements) cancel(rq *request) (answer, error) {
 	p, err := h.Lobby.Placements.Cancel(rq.context(), rq.player.PlayerID, rq.param("placement"))
-	return h.accepted(p, err)
+	return h.accepted(rq, p, err)
 }
 
-func placementOut(p *lobby.Placement) *protocol.Placement {
+func placementOut(p *lobby.Placement, client netip.Addr) *protocol.Placement {
 	r := &p.Result
 	out := &protocol.Placement{
 		PlacementID: p.ID, Pool: p.Pool, State: protocol.PlacementState(r.State), Reason: r.Reason, CreatedAt: p.Created, ExpiresAt: p.Expires, Seq: p.Seq,
 	}
 	if r.State == lobby.PlacementFulfilled {
-		out.Connection = connection(r.SessionID, r.IP, r.DNSName, r.Port, r.PlayerSessionID)
+		out.Connection = connection(r.Connection, r.PlayerSessionID, client)
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"net/http"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ func (h *tickets) answerWith(rq *request, status int, t *lobby.Ticket, err error
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: status, body: ticketOut(h.Lobby.Tickets, t, rq.player.PlayerID), etag: quoted(t.Seq)}, nil
+	return answer{status: status, body: ticketOut(h.Lobby.Tickets, t, rq.player.PlayerID, rq.from), etag: quoted(t.Seq)}, nil
 }
 
 func (h *tickets) list(rq *request) (answer, error) {
@@ -35,7 +36,7 @@ func (h *tickets) list(rq *request) (answer, error) {
 	out := &protocol.Tickets{Items: []protocol.Ticket{}}
 	for t := range h.Lobby.Tickets.Of(h.Store.View(), rq.player.PlayerID) {
 		if !active || !t.Over() {
-			out.Items = append(out.Items, *ticketOut(h.Lobby.Tickets, t, rq.player.PlayerID))
+			out.Items = append(out.Items, *ticketOut(h.Lobby.Tickets, t, rq.player.PlayerID, rq.from))
 		}
 	}
 	slices.Reverse(out.Items) // ids increase with time
@@ -49,7 +50,7 @@ func (h *tickets) get(rq *request) (answer, error) {
 		if err != nil {
 			return nil, 0, false, err
 		}
-		return ticketOut(h.Lobby.Tickets, t, player), t.Seq, t.Over(), nil
+		return ticketOut(h.Lobby.Tickets, t, player, rq.from), t.Seq, t.Over(), nil
 	})
 }
 
@@ -65,7 +66,7 @@ func (h *tickets) answer(rq *request, in *protocol.AcceptRequest) (answer, error
 
 // ticketOut returns a ticket as one of its players sees it: each player sees only their
 // own player session.
-func ticketOut(from *lobby.Tickets, t *lobby.Ticket, player string) *protocol.Ticket {
+func ticketOut(from *lobby.Tickets, t *lobby.Ticket, player string, client netip.Addr) *protocol.Ticket {
 	f := &t.Found
 	out := &protocol.Ticket{
 		TicketID: t.ID, Matchmaker: t.Matchmaker, PartyID: t.PartyID, State: protocol.TicketState(f.State), Reason: f.Reason, CreatedAt: t.Created,
@@ -82,7 +83,7 @@ func ticketOut(from *lobby.Tickets, t *lobby.Ticket, player string) *protocol.Ti
 			out.Acceptance = &protocol.Acceptance{Deadline: f.AcceptBy, Mine: m.Accepted}
 		case lobby.Completed:
 			if m.PlayerSessionID != "" || f.SessionID != "" {
-				out.Connection = connection(f.SessionID, f.IP, f.DNSName, f.Port, m.PlayerSessionID)
+				out.Connection = connection(f.Connection, m.PlayerSessionID, client)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func template(subject pkix.Name, now, end time.Time, root bool) *x509.Certificat
 // Names are what a certificate is for. Muster decides them; those in a request are ignored.
 type Names struct {
 	DNS string // "": none
-	IP  netip.Addr
+	IPs []netip.Addr
 }
 
 // Check returns the public key in a certificate signing request, in DER. The request must
@@ -97,8 +97,8 @@ func Sign(root *x509.Certificate, key *ecdsa.PrivateKey, public *ecdsa.PublicKey
 		}
 		c.DNSNames = []string{names.DNS}
 	}
-	if names.IP.IsValid() {
-		c.IPAddresses = append(c.IPAddresses, names.IP.Unmap().AsSlice())
+	for _, ip := range names.IPs {
+		c.IPAddresses = append(c.IPAddresses, ip.Unmap().AsSlice())
 	}
 	if len(c.DNSNames)+len(c.IPAddresses) == 0 {
 		return nil, fault.Invalid("the compute has neither a DNS name nor an IP address for a certificate")

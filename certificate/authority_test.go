@@ -55,7 +55,7 @@ func TestSign(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := now.Add(RootLife - Renewed)
-	der, err := Sign(roots[1], key, public, Names{"game.example", netip.MustParseAddr("192.0.2.1")}, at)
+	der, err := Sign(roots[1], key, public, Names{"game.example", []netip.Addr{netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("2001:db8::1")}}, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestSign(t *testing.T) {
 	for i, root := range roots {
 		pool := x509.NewCertPool()
 		pool.AddCert(root)
-		for name, want := range map[string]bool{"game.example": true, "192.0.2.1": true, "other.example": false, "192.0.2.2": false} {
+		for name, want := range map[string]bool{"game.example": true, "192.0.2.1": true, "2001:db8::1": true, "other.example": false, "192.0.2.2": false} {
 			_, err := leaf.Verify(x509.VerifyOptions{DNSName: name, Roots: pool, CurrentTime: at.Add(Life - time.Minute)})
 			if (err == nil) != want {
 				t.Errorf("root %d: %s: %v, want %t", i, name, err, want)

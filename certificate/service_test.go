@@ -74,7 +74,7 @@ func TestAuthority_Renewal(t *testing.T) {
 	issue := func(a *Authority) (leaf, root *x509.Certificate) {
 		t.Helper()
 		texts := make([][]byte, 2)
-		if texts[0], texts[1], err = a.Issue(t.Context(), request, Names{IP: netip.MustParseAddr("192.0.2.1")}, now); err != nil {
+		if texts[0], texts[1], err = a.Issue(t.Context(), request, Names{IPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, now); err != nil {
 			t.Fatal(err)
 		}
 		both := make([]*x509.Certificate, 2)

@@ -1,7 +1,6 @@
 package compute
 
 import (
-	"cmp"
 	"strings"
 	"time"
 )
@@ -9,12 +8,13 @@ import (
 // Compute is what processes connect as: a machine that an operator registered
 // for an Anywhere fleet, an instance of a managed fleet, or a container group on one.
 type Compute struct {
-	Key             string    `json:"key"` // fleet id | name
-	FleetID         string    `json:"fleet_id"`
-	Name            string    `json:"name"`
-	Location        string    `json:"location"`
-	IPAddress       string    `json:"ip_address,omitzero"`
-	DNSName         string    `json:"dns_name,omitzero"`
+	Key      string `json:"key"` // fleet id | name
+	FleetID  string `json:"fleet_id"`
+	Name     string `json:"name"`
+	Location string `json:"location"`
+
+	Address
+
 	CertificatePath string    `json:"certificate_path,omitzero"`
 	InstanceID      string    `json:"instance_id,omitzero"` // of a managed fleet (InstanceOf)
 	Registered      time.Time `json:"registered"`
@@ -31,10 +31,4 @@ func GroupName(instanceID, group string) string { return instanceID + "/" + grou
 func InstanceOf(computeName string) (instanceID, group string) {
 	instanceID, group, _ = strings.Cut(computeName, "/")
 	return instanceID, group
-}
-
-// Address returns the IP address and the DNS name that callers receive. AWS's
-// samples and plugins read both, so if one is missing the other replaces it.
-func (c *Compute) Address() (ip, dns string) {
-	return cmp.Or(c.IPAddress, c.DNSName), cmp.Or(c.DNSName, c.IPAddress)
 }

@@ -1,6 +1,7 @@
 package compute_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -157,7 +158,10 @@ func TestRefusals(t *testing.T) {
 		y.Refused("register: no location", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.Location = "" }))
 		y.Refused("register: foreign location", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.Location = "custom-x" }))
 		y.Refused("register: no address", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.IPAddress = "" }))
-		y.Refused("register: name taken", fault.Conflict, with(func(in *compute.RegisterInput) { in.Name = first }))
+		y.Refused("register: an address that nobody can reach", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.IPAddress = "0.0.0.0" }))
+		y.Refused("register: a name that nobody can reach", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.DNSName = "::" }))
+		y.Refused("register: name taken elsewhere", fault.Conflict, with(func(in *compute.RegisterInput) { in.Name, in.Location = first, away }))
+		y.Refused("register again: no address", fault.InvalidRequest, with(func(in *compute.RegisterInput) { in.Name, in.IPAddress = first, "" }))
 		y.Refused("deregister: unknown", fault.NotFound, func() error { return y.Computes.Deregister(y.Ctx, y.fleet.ID, "none") })
 		y.register("third", home)
 		y.Refused("register: quota", fault.LimitExceeded, register(good))
@@ -165,6 +169,30 @@ func TestRefusals(t *testing.T) {
 		wait.Settle(0)
 		y.Refused("register: fleet is going", fault.NotReady, register(good))
 		y.Refused("connection: fleet is going", fault.Unauthorized, func() error { return y.tryConnect("late") })
+	})
+}
+
+// A machine that registers again has its new address, and keeps its processes and its tokens. If
+// nothing has changed, nothing happens.
+func TestRegister_Again(t *testing.T) {
+	in(t, compute.Options{ComputesAFleet: 2}, func(y *yard) {
+		y.free("p")
+		before := y.Computes.Get(y.Store.View(), y.fleet.ID, first)
+		token, _ := y.Computes.IssueToken(before, time.Now())
+		wait.Settle(time.Minute)
+		again := compute.RegisterInput{FleetID: y.fleet.ID, Name: first, Location: home, IPAddress: "2001:db8::7", DNSName: "host.test", CertificatePath: "/certs"}
+		for range 2 {
+			c, err := y.Computes.Register(y.Ctx, again)
+			y.Must(err)
+			if c.Address != (compute.Address{IPAddress: "2001:db8::7", DNSName: "host.test"}) || c.CertificatePath != "/certs" || !c.Registered.Equal(before.Registered) {
+				y.Errorf("the compute is %+v", c)
+			}
+		}
+		if moves := y.Recorded(event.ComputeMoved); len(moves) != 1 || !strings.Contains(moves[0].Message, "at 2001:db8::7 host.test, no longer at "+before.IPAddress) {
+			y.Errorf("the events are %+v", moves)
+		}
+		y.want("p", compute.Active, "")
+		y.Must(y.Computes.CheckToken(y.ref("q"), token, time.Now()))
 	})
 }
 

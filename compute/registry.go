@@ -3,13 +3,13 @@ package compute
 import (
 	"context"
 	"iter"
-	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/musterhq/muster/auth"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
+	"github.com/musterhq/muster/internal/address"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 	"github.com/musterhq/muster/internal/tag"
@@ -28,6 +28,7 @@ type registry struct {
 	register *store.Command[RegisterInput, *Compute]
 	notice   *store.Action[noticeArgs]
 	certify  *store.Action[certificateArgs]
+	moved    []func(*store.Tx, Move)
 }
 
 func newRegistry(st *store.Store, d Deps, o Options) *registry {
@@ -46,10 +47,15 @@ func newRegistry(st *store.Store, d Deps, o Options) *registry {
 type RegisterInput struct {
 	FleetID, Name, Location             string
 	IPAddress, DNSName, CertificatePath string
+
+	IPv6Address string // beside an IPv4 address; the API has no member for it
 }
 
-// Register adds a machine to an Anywhere fleet.
-// Errors: InvalidRequest, Conflict (name taken in the fleet), LimitExceeded, NotReady (fleet not ACTIVE).
+// Register adds a machine to an Anywhere fleet. A machine that the fleet has in that location is
+// registered again: the addresses and the certificate path replace those that it had, and its
+// processes, their game sessions and its tokens are left alone.
+// Errors: InvalidRequest, Conflict (name taken in another location of the fleet), LimitExceeded,
+// NotReady (fleet not ACTIVE).
 func (g *registry) Register(ctx context.Context, in RegisterInput) (*Compute, error) {
 	return g.register.Do(ctx, in)
 }
@@ -64,7 +70,14 @@ func (g *registry) runRegister(tx *store.Tx, in RegisterInput) (*Compute, error)
 	}
 	c := &Compute{
 		Key: Key(f.ID, in.Name), FleetID: f.ID, Name: in.Name, Location: in.Location,
-		IPAddress: in.IPAddress, DNSName: in.DNSName, CertificatePath: in.CertificatePath, Registered: tx.Now(),
+		Address: Address{IPAddress: in.IPAddress, IPv6Address: in.IPv6Address, DNSName: in.DNSName}, CertificatePath: in.CertificatePath, Registered: tx.Now(),
+	}
+	if old := g.rows.Get(tx, c.Key); old != nil {
+		c.Registered = old.Registered
+		if *c != *old {
+			g.relocated(tx, old, Move{Compute: c})
+		}
+		return c, nil
 	}
 	g.rows.Put(tx, c)
 	g.events.Append(tx, event.Event{Code: event.ComputeRegistered, FleetID: f.ID, Location: c.Location, ComputeName: c.Name})
@@ -83,20 +96,22 @@ func (g *registry) checkRegister(r store.Reader, f *fleet.Fleet, in RegisterInpu
 		return fault.Invalid("Location: %s is not a location of fleet %s", in.Location, f.ID)
 	case in.IPAddress == "":
 		return fault.Invalid("IpAddress: required for an ANYWHERE fleet; players are given DnsName where there is one")
-	case !isAddress(in.IPAddress):
-		return fault.Invalid("IpAddress: %q is no IPv4 or IPv6 address", in.IPAddress)
-	case g.rows.Get(r, Key(f.ID, in.Name)) != nil:
-		return fault.New(fault.Conflict, "ComputeName: %s is registered in fleet %s already", in.Name, f.ID)
+	}
+	if err := address.Check(in.IPAddress); err != nil {
+		return fault.Invalid("IpAddress: %v", err)
+	}
+	if err := address.CheckHost(in.DNSName); err != nil {
+		return fault.Invalid("DnsName: %v", err)
+	}
+	if old := g.rows.Get(r, Key(f.ID, in.Name)); old != nil && old.Location != in.Location {
+		return fault.New(fault.Conflict, "ComputeName: %s is registered in fleet %s already, at %s; deregister it there, or give this machine another name", in.Name, f.ID, old.Location)
+	} else if old != nil {
+		return nil
 	}
 	if q := g.opts.ComputesAFleet; q > 0 && g.tally.Of(r, f.ID) >= q {
 		return fault.New(fault.LimitExceeded, "fleet %s has %d computes, which is the quota", f.ID, q)
 	}
 	return nil
-}
-
-func isAddress(s string) bool {
-	a, err := netip.ParseAddr(s)
-	return err == nil && a.Zone() == ""
 }
 
 // Get returns a compute, or nil.

@@ -85,6 +85,7 @@ const (
 	CommitsLost            Code = "COMMITS_LOST"                       // the database lost changes that it had confirmed; the message says what follows
 	EventsNotArchived      Code = "EVENTS_NOT_ARCHIVED"                // events were removed from the database before the archive of events had them; the message says which
 	ComputeRegistered      Code = "COMPUTE_REGISTERED"                 // a compute was registered in an Anywhere fleet
+	ComputeMoved           Code = "COMPUTE_ADDRESS_CHANGED"            // players reach a compute, and its game sessions, at another address
 	ComputeDeregistered    Code = "COMPUTE_DEREGISTERED"               // a compute was deregistered
 	ProcessInitialized     Code = "SERVER_PROCESS_INITIALIZED"         // a game server called InitSDK
 	ProcessActive          Code = "SERVER_PROCESS_ACTIVE"              // a game server called ProcessReady, and can take a game session

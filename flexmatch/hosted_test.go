@@ -54,10 +54,14 @@ func TestMatch_ToGameSession(t *testing.T) {
 			t.Errorf("event: %+v", last)
 		}
 		wait.Settle(6 * time.Minute) // tickets are archived
-		if a := c.ticket("a"); a.Status != Completed {
+		at := compute.ParseRef(g.ProcessKey)
+		moved := c.Computes.Get(c.Store.View(), at.FleetID, at.ComputeName)
+		_, err := c.Computes.Register(c.Ctx, compute.RegisterInput{FleetID: moved.FleetID, Name: moved.Name, Location: moved.Location, IPAddress: "192.0.2.77"})
+		c.Must(err)
+		if a := c.ticket("a"); a.Status != Completed || a.IPAddress != "192.0.2.77" || a.Port != g.Port {
 			t.Errorf("archived: %+v", a)
 		}
-		_, _, err := c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "a", Players: []Player{{ID: "x"}}})
+		_, _, err = c.matches.Start(c.Ctx, StartInput{Configuration: "mm", TicketID: "a", Players: []Player{{ID: "x"}}})
 		if !fault.Is(err, fault.InvalidRequest) {
 			t.Errorf("an id used again: %v", err)
 		}

@@ -116,13 +116,33 @@ type Described struct {
 	Request *Request
 }
 
-// Get returns a ticket that is active or ended within Retention, or nil.
+// Get returns a ticket that is active or ended within Retention, with the current address of its
+// game session, or nil.
 func (s *Service) Get(ctx context.Context, id string) (*Described, error) {
 	view := s.st.View()
 	if t := s.t.tickets.Get(view, id); t != nil {
-		return &Described{t, s.t.requests.Get(view, id)}, nil
+		return &Described{s.located(view, t), s.t.requests.Get(view, id)}, nil
 	}
-	return s.tickets.archived(ctx, id)
+	d, err := s.tickets.archived(ctx, id)
+	if d != nil {
+		d.Ticket = s.located(view, d.Ticket)
+	}
+	return d, err
+}
+
+// located returns a ticket that has an address with the current one of its game session, if that
+// is one of this deployment and in memory: its machine may have come back with another address.
+func (s *Service) located(r store.Reader, t *Ticket) *Ticket {
+	if t.Port == 0 {
+		return t
+	}
+	g := s.lives.sessions.Live(r, t.GameSessionID)
+	if g == nil {
+		return t
+	}
+	at := t.Clone()
+	at.IPAddress, at.DNSName, at.Port = g.IPAddress, g.DNSName, g.Port
+	return at
 }
 
 // Live returns a ticket in memory, active or ended within Options.Linger, as of r, or

@@ -23,10 +23,10 @@ const (
 )
 
 // namesOf returns what the certificate of an instance is for: the host's DNS name, if the
-// host joined with it, and the IP address at which players reach the instance.
+// host joined with it, and the IP addresses at which players reach the instance.
 func (s *Server) namesOf(r store.Reader, a instance.Assignment) protocol.Certificate {
 	at := a.Computes[0]
-	names := protocol.Certificate{IPAddress: at.IPAddress}
+	names := protocol.Certificate{IPAddress: at.IPAddress, IPv6: at.IPv6Address}
 	if h := s.opts.Instances.Host(r, a.HostID); h != nil && at.DNSName == h.JoinedAs {
 		names.DNSName = at.DNSName
 	}
@@ -55,8 +55,12 @@ func (s *Server) certificate(w http.ResponseWriter, r *http.Request, hostID stri
 	}
 	wanted := s.namesOf(view, *at)
 	names := certificate.Names{DNS: wanted.DNSName}
-	names.IP, _ = netip.ParseAddr(wanted.IPAddress)
-	if names.DNS == "" && !names.IP.IsValid() {
+	for _, text := range []string{wanted.IPAddress, wanted.IPv6} {
+		if ip, err := netip.ParseAddr(text); err == nil {
+			names.IPs = append(names.IPs, ip)
+		}
+	}
+	if names.DNS == "" && len(names.IPs) == 0 {
 		return fault.Invalid("the host has no IP address, and its DNS name %q is not the one with which it joined: certificates have names that were accepted at join, so let it join again", at.Computes[0].DNSName)
 	}
 	ctx := store.WithActor(r.Context(), hostID)
@@ -67,7 +71,7 @@ func (s *Server) certificate(w http.ResponseWriter, r *http.Request, hostID stri
 	if err := s.opts.Computes.SetCertificate(ctx, at.Computes[0], in.Path); err != nil {
 		return err
 	}
-	s.log.Info("a certificate is signed", "host_id", hostID, "instance", at.ID, "dns_name", names.DNS, "address", wanted.IPAddress)
+	s.log.Info("a certificate is signed", "host_id", hostID, "instance", at.ID, "dns_name", names.DNS, "addresses", names.IPs)
 	answer(w, protocol.CertificateResponse{Certificate: leaf, Chain: root, Root: root})
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/hosts/protocol"
 	"github.com/musterhq/muster/instance"
+	"github.com/musterhq/muster/internal/address"
 	"github.com/musterhq/muster/internal/release"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -117,13 +118,22 @@ func reportOf(hostID string, s protocol.Status) instance.HostReport {
 func groupReport(g protocol.GroupStatus) instance.GroupReport {
 	r := instance.GroupReport{
 		Name: g.Name, Version: g.Definition, Phase: instance.GroupPhase(g.Phase), Code: event.Code(g.Code), Cause: g.Cause,
-		ProcessID: cut(g.ProcessID), IPAddress: cut(g.IPAddress), DNSName: cut(g.DNSName), Taken: g.Taken,
+		ProcessID: cut(g.ProcessID), Address: compute.Address{IPAddress: reachable(g.IPAddress), IPv6Address: reachable(g.IPv6), DNSName: cut(g.DNSName)}, Taken: g.Taken,
 		Failed: instance.FailedRun{ID: cut(g.Failed.ID), Version: g.Failed.Definition, Cause: g.Failed.Cause},
 	}
 	for _, c := range g.Containers {
 		r.Containers = append(r.Containers, instance.Container{Name: cut(c.Name), RuntimeID: cut(c.RuntimeID)})
 	}
 	return r
+}
+
+// reachable returns an IP address if players could connect to it, or "": a cluster has no
+// better one than its nodes have.
+func reachable(ip string) string {
+	if address.Check(ip) != nil {
+		return ""
+	}
+	return ip
 }
 
 // reap ends processes on the host that Muster counts as ended, or that must end before they

@@ -58,7 +58,7 @@ func infoOf(f protocol.Facts, r *http.Request) instance.HostInfo {
 		address = sourceOf(r)
 	}
 	return instance.HostInfo{
-		Name: cut(f.Name), IPAddress: cut(address), DNSName: cut(f.DNSName), OS: cut(f.OS), Arch: cut(f.Arch), Version: cut(f.Version), Isolation: cut(strings.Join(f.Isolation, ", ")),
+		Name: cut(f.Name), IPAddress: cut(address), IPv6Address: cut(f.IPv6), DNSName: cut(f.DNSName), OS: cut(f.OS), Arch: cut(f.Arch), Version: cut(f.Version), Isolation: cut(strings.Join(f.Isolation, ", ")),
 		CPUMillis: f.CPUMillis, MemoryMiB: f.MemoryMiB, PortFrom: f.PortFrom, PortTo: f.PortTo,
 		Engine: engineOf(f.Engine), NoBuilds: f.NoBuilds, Nodes: f.NoBuilds && f.IPAddress == "", Certificates: f.Certificates, LegacyClosed: cut(f.LegacyClosed),
 	}

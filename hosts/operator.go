@@ -189,7 +189,7 @@ func shown(o *protocol.ShellOffer) *protocol.ShellOffer {
 // hostOf returns a host with its agent's last report.
 func (s *Server) hostOf(row *instance.Host) protocol.Host {
 	h := protocol.Host{
-		HostID: row.ID, InstanceID: row.InstanceID(), Name: row.Name, Location: row.Location, IPAddress: row.IPAddress, DNSName: row.DNSName,
+		HostID: row.ID, InstanceID: row.InstanceID(), Name: row.Name, Location: row.Location, IPAddress: row.IPAddress, IPv6: row.IPv6Address, DNSName: row.DNSName,
 		OS: row.OS, Arch: row.Arch, Version: row.Version, Unsupported: unsupported(row.Version), Isolation: row.Isolation, Connected: row.Connected, Draining: row.Draining, Removing: row.Removing,
 		Joined: row.Joined, JoinToken: row.JoinToken, SecretSince: row.SecretSince(), Rotating: row.Rotating,
 		CPUMillis: row.CPUMillis, MemoryMiB: row.MemoryMiB,

@@ -209,7 +209,7 @@ func (pl *planner) create(tx *store.Tx, c creation) {
 	for _, name := range i.computeNames() {
 		pl.Computes.PutInstance(tx, &compute.Compute{
 			Key: compute.Key(i.FleetID, name), FleetID: i.FleetID, Name: name, Location: i.Location, InstanceID: i.ID,
-			IPAddress: h.IPAddress, DNSName: h.DNSName, Registered: tx.Now(),
+			Address: h.Address, Registered: tx.Now(),
 		})
 	}
 	pl.instances.record(tx, event.InstanceMade, i, "Instance "+i.ID+" is made on host "+h.ID+" ("+h.Name+")")

@@ -35,9 +35,10 @@ type Group struct {
 	Cause      string      `json:"cause,omitzero"`
 	Containers []Container `json:"containers,omitzero"`
 	ProcessID  string      `json:"process_id,omitzero"` // in a cluster: of the run that has the address
-	IPAddress  string      `json:"ip_address,omitzero"` // for players, if it is not the host's
-	DNSName    string      `json:"dns_name,omitzero"`
-	Failed     string      `json:"failed,omitzero"` // id of the last run that has failed, of a per-instance group
+
+	compute.Address // if it is not the host's
+
+	Failed string `json:"failed,omitzero"` // id of the last run that has failed, of a per-instance group
 }
 
 // Container is a running container of a group.

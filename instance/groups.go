@@ -58,18 +58,20 @@ func (is *instances) GroupCounts(r store.Reader, f *fleet.Fleet, location string
 }
 
 // locate sets the addresses of an instance's computes to those of its host, or of the nodes
-// on which its groups are.
+// on which its groups are. In a cluster the address is that of the group's last run: those
+// before it stay at their nodes until they end.
 func (is *instances) locate(tx *store.Tx, i *Instance, h *Host) {
+	var last func(*compute.Process) bool
+	if h.Nodes {
+		last = func(p *compute.Process) bool { return h.locates(i, p.Ref()) }
+	}
 	for _, c := range is.computesOf(tx, i) {
-		moved := *c
-		moved.IPAddress, moved.DNSName = h.IPAddress, h.DNSName
+		at := h.Address
 		_, name := compute.InstanceOf(c.Name)
-		if g := i.Group(name); g != nil && g.IPAddress+g.DNSName != "" {
-			moved.IPAddress, moved.DNSName = g.IPAddress, g.DNSName
+		if g := i.Group(name); g != nil && g.Address != (compute.Address{}) {
+			at = g.Address
 		}
-		if moved != *c {
-			is.Computes.PutInstance(tx, &moved)
-		}
+		is.Computes.Relocate(tx, c, at, last)
 	}
 }
 
@@ -185,7 +187,7 @@ func (rs *reports) reportGroups(tx *store.Tx, old *Instance, reports []GroupRepo
 			continue
 		}
 		changed = true
-		moved = moved || g.ProcessID != report.ProcessID || g.IPAddress != report.IPAddress || g.DNSName != report.DNSName
+		moved = moved || g.ProcessID != report.ProcessID || g.Address != report.Address
 		rs.instances.reportGroup(tx, i, g, report)
 	}
 	if !changed {
@@ -212,7 +214,7 @@ func (is *instances) reportGroup(tx *store.Tx, i *Instance, g *Group, report Gro
 		}
 	}
 	g.Phase, g.Code, g.Cause = report.Phase, report.Code, report.Cause
-	g.Containers, g.ProcessID, g.IPAddress, g.DNSName = report.Containers, report.ProcessID, report.IPAddress, report.DNSName
+	g.Containers, g.ProcessID, g.Address = report.Containers, report.ProcessID, report.Address
 	switch running := report.Phase == GroupRunning; {
 	case !g.PerInstance || g.Ready == running:
 	case running:
@@ -254,5 +256,5 @@ func cannotStart(code event.Code) bool {
 // differs reports whether a report changes the group.
 func (g *Group) differs(r GroupReport) bool {
 	return g.Phase != r.Phase || g.Code != r.Code || g.PerInstance && g.failsAnew(r) || g.Cause != r.Cause && r.Cause != "" ||
-		g.ProcessID != r.ProcessID || g.IPAddress != r.IPAddress || g.DNSName != r.DNSName || !slices.Equal(g.Containers, r.Containers)
+		g.ProcessID != r.ProcessID || g.Address != r.Address || !slices.Equal(g.Containers, r.Containers)
 }

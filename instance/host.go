@@ -13,31 +13,32 @@ import (
 // Host is a machine that joined a location. Its agent runs the instances that are
 // placed on it.
 type Host struct {
-	ID         string    `json:"id"`
-	Name       string    `json:"name"`
-	Location   string    `json:"location"`
-	SecretHash string    `json:"secret_hash"` // of its agent's credential
-	IPAddress  string    `json:"ip_address,omitzero"`
-	DNSName    string    `json:"dns_name,omitzero"`
-	OS         string    `json:"os,omitzero"`
-	Arch       string    `json:"arch,omitzero"`
-	Version    string    `json:"version,omitzero"`   // of its agent
-	Isolation  string    `json:"isolation,omitzero"` // how game servers are isolated there, for people
-	Engine     string    `json:"engine,omitzero"`    // name and version of what runs container groups there; "": nothing does
-	NoBuilds   bool      `json:"no_builds,omitzero"` // it runs container groups only
-	Nodes      bool      `json:"nodes,omitzero"`     // it is a cluster: players reach a container group at the address of its node
-	LegacyNo   string    `json:"legacy_no,omitzero"` // why game servers with Server SDK 3 and 4 cannot connect there; "": they can
-	CPUMillis  int       `json:"cpu_millis"`         // what it offers, like the next three
-	MemoryMiB  int       `json:"memory_mib"`
-	PortFrom   int       `json:"port_from"`
-	PortTo     int       `json:"port_to"`
-	Joined     time.Time `json:"joined"`
-	Connected  bool      `json:"connected"`
-	Since      time.Time `json:"since,omitzero"` // when its agent connected for the last time
-	DiskFull   bool      `json:"disk_full,omitzero"`
-	JoinToken  string    `json:"join_token,omitzero"` // id of the token with which it joined
-	Draining   bool      `json:"draining,omitzero"`   // takes no new instances
-	Removing   bool      `json:"removing,omitzero"`   // removed together with its last instance
+	ID         string `json:"id"`
+	Name       string `json:"name"`
+	Location   string `json:"location"`
+	SecretHash string `json:"secret_hash"` // of its agent's credential
+
+	compute.Address
+
+	OS        string    `json:"os,omitzero"`
+	Arch      string    `json:"arch,omitzero"`
+	Version   string    `json:"version,omitzero"`   // of its agent
+	Isolation string    `json:"isolation,omitzero"` // how game servers are isolated there, for people
+	Engine    string    `json:"engine,omitzero"`    // name and version of what runs container groups there; "": nothing does
+	NoBuilds  bool      `json:"no_builds,omitzero"` // it runs container groups only
+	Nodes     bool      `json:"nodes,omitzero"`     // it is a cluster: players reach a container group at the address of its node
+	LegacyNo  string    `json:"legacy_no,omitzero"` // why game servers with Server SDK 3 and 4 cannot connect there; "": they can
+	CPUMillis int       `json:"cpu_millis"`         // what it offers, like the next three
+	MemoryMiB int       `json:"memory_mib"`
+	PortFrom  int       `json:"port_from"`
+	PortTo    int       `json:"port_to"`
+	Joined    time.Time `json:"joined"`
+	Connected bool      `json:"connected"`
+	Since     time.Time `json:"since,omitzero"` // when its agent connected for the last time
+	DiskFull  bool      `json:"disk_full,omitzero"`
+	JoinToken string    `json:"join_token,omitzero"` // id of the token with which it joined
+	Draining  bool      `json:"draining,omitzero"`   // takes no new instances
+	Removing  bool      `json:"removing,omitzero"`   // removed together with its last instance
 
 	// Ports that programs held which Muster did not start there, when a container group was to
 	// have them. Instances do without them for a while.
@@ -106,8 +107,8 @@ func (h *Host) locates(i *Instance, ref compute.Ref) bool {
 
 // HostInfo is what a machine is and offers.
 type HostInfo struct {
-	Name, IPAddress, DNSName, OS, Arch, Version, Isolation, Engine string
-	CPUMillis, MemoryMiB, PortFrom, PortTo                         int
+	Name, IPAddress, IPv6Address, DNSName, OS, Arch, Version, Isolation, Engine string
+	CPUMillis, MemoryMiB, PortFrom, PortTo                                      int
 
 	NoBuilds     bool
 	Nodes        bool
@@ -117,7 +118,7 @@ type HostInfo struct {
 
 // describe copies the machine's description of itself.
 func (h *Host) describe(i HostInfo) {
-	h.Name, h.IPAddress, h.DNSName = i.Name, i.IPAddress, i.DNSName
+	h.Name, h.Address = i.Name, compute.Address{IPAddress: i.IPAddress, IPv6Address: i.IPv6Address, DNSName: i.DNSName}
 	h.OS, h.Arch, h.Version, h.Isolation = i.OS, i.Arch, i.Version, i.Isolation
 	h.Engine, h.NoBuilds, h.Nodes, h.Certificates, h.LegacyNo = i.Engine, i.NoBuilds, i.Nodes, i.Certificates, i.LegacyClosed
 	h.CPUMillis, h.MemoryMiB, h.PortFrom, h.PortTo = i.CPUMillis, i.MemoryMiB, i.PortFrom, i.PortTo

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/musterhq/muster/event"
+	"github.com/musterhq/muster/internal/address"
 	"github.com/musterhq/muster/internal/fault"
 	"github.com/musterhq/muster/internal/store"
 )
@@ -66,6 +67,19 @@ func (i HostInfo) check() error {
 		return fault.Invalid("PortFrom and PortTo: %d to %d is no range within 1 to 60000", i.PortFrom, i.PortTo)
 	case i.IPAddress == "" && i.DNSName == "":
 		return fault.Invalid("IPAddress or DNSName: one of them is required; players connect to it")
+	case i.IPv6Address != "" && (!address.IsIPv6(i.IPv6Address) || i.IPAddress == "" || address.IsIPv6(i.IPAddress)):
+		return fault.Invalid("IPv6Address: it must be an IPv6 address beside the IPv4 address in IPAddress; an only address belongs in IPAddress")
+	}
+	for _, is := range []struct{ member, text string }{{"IPAddress", i.IPAddress}, {"IPv6Address", i.IPv6Address}} {
+		if is.text == "" {
+			continue
+		}
+		if err := address.Check(is.text); err != nil {
+			return fault.Invalid("%s: %v (--ip of the agent)", is.member, err)
+		}
+	}
+	if err := address.CheckHost(i.DNSName); err != nil {
+		return fault.Invalid("DNSName: %v (--dns of the agent)", err)
 	}
 	return nil
 }

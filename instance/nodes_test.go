@@ -21,7 +21,7 @@ func TestGroups_AddressesOfNodes(t *testing.T) {
 		report := func(process, address string) {
 			q.report(h, instance.InstanceReport{
 				InstanceID: id, Phase: instance.Activating, Processes: []instance.ProcessReport{{ID: process, Group: "0"}},
-				Groups: []instance.GroupReport{{Name: "0", Phase: instance.GroupRunning, ProcessID: process, IPAddress: address}},
+				Groups: []instance.GroupReport{{Name: "0", Phase: instance.GroupRunning, ProcessID: process, Address: compute.Address{IPAddress: address}}},
 			})
 		}
 		for _, run := range []struct {
@@ -47,5 +47,41 @@ func TestGroups_AddressesOfNodes(t *testing.T) {
 			}
 			q.Must(q.Computes.End(q.Ctx, ref))
 		}
+	})
+}
+
+// The next run of a group may be on another node before the last one has ended: players of the
+// game session on that one still go to its node. They follow if the node has another address.
+func TestGroups_RunsOnTwoNodes(t *testing.T) {
+	inQuay(t, func(q *quay) {
+		h := q.dock(func(m *instance.HostInfo) { m.Engine, m.NoBuilds, m.Nodes = "kubernetes 1.36", true, true })
+		q.create(func(in *fleet.ContainerInput) { in.Copies = 1 })
+		id := q.assigned(h)[0].ID
+		report := func(address compute.Address, process string, others ...string) {
+			in := instance.InstanceReport{InstanceID: id, Phase: instance.Activating}
+			for _, one := range append(others, process) {
+				in.Processes = append(in.Processes, instance.ProcessReport{ID: one, Group: "0"})
+			}
+			in.Groups = []instance.GroupReport{{Name: "0", Phase: instance.GroupRunning, ProcessID: process, Address: address}}
+			q.report(h, in)
+		}
+		ready := func(process string) {
+			q.Ready(compute.Ref{FleetID: q.fleetID, ComputeName: compute.GroupName(id, "0"), ProcessID: process}, &celltest.Link{}, 7777)
+		}
+		report(compute.Address{IPAddress: "10.0.0.1"}, "p-1")
+		ready("p-1")
+		g, err := q.Sessions.Create(q.Ctx, session.CreateInput{FleetID: q.fleetID, MaxPlayers: 2, Location: region})
+		q.Must(err)
+		at := func(want compute.Address) {
+			q.Helper()
+			if now := q.Sessions.Live(q.Store.View(), g.ID); now.Address != want.Shown() {
+				q.Errorf("players are sent to %+v, want %+v", now.Address, want)
+			}
+		}
+		both := compute.Address{IPAddress: "10.0.0.2", IPv6Address: "2001:db8::2", DNSName: "node.test"}
+		report(both, "p-1")
+		at(both)
+		report(compute.Address{IPAddress: "10.0.0.3"}, "p-2", "p-1")
+		at(both)
 	})
 }

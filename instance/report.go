@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/musterhq/muster/compute"
 	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/fleet"
 	"github.com/musterhq/muster/internal/fault"
@@ -44,10 +45,9 @@ type GroupReport struct {
 	Code       event.Code
 	Cause      string
 	Containers []Container
-	ProcessID  string // of its run
-	IPAddress  string // for players, if it is not the host's
-	DNSName    string
-	Taken      []int // ports of the host that other programs hold, which is why it does not run
+	ProcessID  string          // of its run
+	Address    compute.Address // if it is not the host's
+	Taken      []int           // ports of the host that other programs hold, which is why it does not run
 	Failed     FailedRun
 }
 

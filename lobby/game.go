@@ -171,7 +171,7 @@ func (s *Games) joinable(scope, id string) bool {
 func (s *Games) held(player, id string) *session.PlayerSession {
 	for p := range s.deps.Sessions.Players.Of(s.st.View(), id) {
 		if p.PlayerID == player && p.Status.HoldsSlot() {
-			return p
+			return s.deps.Sessions.Players.Located(s.st.View(), p)
 		}
 	}
 	return nil

@@ -34,13 +34,10 @@ type Placement struct {
 
 // Result is what the player sees of the queue's placement.
 type Result struct {
-	State           PlacementState `json:"state"`
-	Reason          string         `json:"reason,omitzero"`
-	SessionID       string         `json:"session_id,omitzero"`
-	IP              string         `json:"ip,omitzero"`
-	DNSName         string         `json:"dns_name,omitzero"`
-	Port            int            `json:"port,omitzero"`
-	PlayerSessionID string         `json:"player_session_id,omitzero"`
+	State  PlacementState `json:"state"`
+	Reason string         `json:"reason,omitzero"`
+	Connection
+	PlayerSessionID string `json:"player_session_id,omitzero"`
 }
 
 const mostPending = 2 // of one player at a time
@@ -49,6 +46,8 @@ const mostPending = 2 // of one player at a time
 func (p *Placement) Over() bool { return p.Result.State != PlacementPending }
 
 func (p *Placement) players() []string { return []string{p.PlayerID} }
+
+func (p *Placement) connection() *Connection { return &p.Result.Connection }
 
 // Placements are the players' placements.
 type Placements struct {
@@ -93,7 +92,7 @@ func (s *Placements) runPlace(tx *store.Tx, a placeArgs) (*Placement, error) {
 // follow ends the player's placement in the transaction that ended the queue's.
 func (s *Placements) follow(tx *store.Tx, ended *placement.Placement) {
 	if old := s.rows.Get(tx, ended.ID); old != nil {
-		s.update(tx, old, resultOf(ended, old.PlayerID))
+		s.update(tx, old, s.result(tx, ended, old.PlayerID))
 	}
 }
 
@@ -107,17 +106,17 @@ func (s *Placements) update(tx *store.Tx, old *Placement, result Result) {
 	s.put(tx, &p)
 }
 
-func resultOf(at *placement.Placement, player string) Result {
-	r := Result{State: PlacementState(strings.ToLower(string(at.Status))), Reason: at.Reason}
+func (s *Placements) result(r store.Reader, at *placement.Placement, player string) Result {
+	result := Result{State: PlacementState(strings.ToLower(string(at.Status))), Reason: at.Reason}
 	if at.Status == placement.Fulfilled {
-		r.SessionID, r.IP, r.DNSName, r.Port = at.GameSessionID, at.IPAddress, at.DNSName, at.Port
+		result.Connection = s.located(r, Connection{SessionID: at.GameSessionID, IP: at.IPAddress, DNSName: at.DNSName, Port: at.Port})
 		for _, placed := range at.Placed {
 			if placed.PlayerID == player {
-				r.PlayerSessionID = placed.PlayerSessionID
+				result.PlayerSessionID = placed.PlayerSessionID
 			}
 		}
 	}
-	return r
+	return result
 }
 
 // SessionRequest is a player's request for a game session.

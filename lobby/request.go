@@ -21,19 +21,21 @@ type Request struct {
 
 func (r *Request) request() *Request { return r }
 
-const requestKept = time.Hour // after its end
+const requestKept = time.Hour // after its end, or the last change after that
 
 // requests is the table of the tickets, or that of the placements.
 type requests[R any, P interface {
 	*R
 	request() *Request
 	players() []string // who may see it
+	connection() *Connection
 	Over() bool
 }] struct {
 	*core
 	kind    string // in refusals
 	rows    *store.Table[R]
 	of      *store.Index[R]    // by player
+	playing *store.Index[R]    // with a game session, by that
 	expires *store.DueIndex[R] // ended
 }
 
@@ -42,6 +44,11 @@ func (s *requests[R, P]) register(table string) {
 	s.of = store.NewIndex(s.rows, "player", func(row *R, emit func(string)) {
 		for _, p := range P(row).players() {
 			emit(p)
+		}
+	})
+	s.playing = store.NewIndex(s.rows, "session", func(row *R, emit func(string)) {
+		if id := P(row).connection().SessionID; id != "" {
+			emit(id)
 		}
 	})
 	s.expires = store.NewDueIndex(s.rows, "expires", func(row *R) (at time.Time) {

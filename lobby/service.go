@@ -85,6 +85,7 @@ func New(st *store.Store, d Deps, o Options) (*Service, error) {
 	s.sweep = store.NewAction(st, "play.sweep", s.runSweep)
 	s.loop = wake.NewLoop(s.nextDue, s.tidy).LogTo(s.log, "players' rows not tidied; will try again")
 	d.Identity.Accounts.OnOut(s.expel)
+	d.Sessions.OnMoved(s.moved)
 	return s, nil
 }
 

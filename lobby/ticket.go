@@ -48,15 +48,12 @@ type Ticket struct {
 
 // Found is what players see of the matchmaker's ticket.
 type Found struct {
-	State     State     `json:"state"`
-	Reason    string    `json:"reason,omitzero"`
-	MatchID   string    `json:"match_id,omitzero"`
-	AcceptBy  time.Time `json:"accept_by,omitzero"`
-	Members   []Member  `json:"members"`
-	SessionID string    `json:"session_id,omitzero"`
-	IP        string    `json:"ip,omitzero"`
-	DNSName   string    `json:"dns_name,omitzero"`
-	Port      int       `json:"port,omitzero"`
+	State    State     `json:"state"`
+	Reason   string    `json:"reason,omitzero"`
+	MatchID  string    `json:"match_id,omitzero"`
+	AcceptBy time.Time `json:"accept_by,omitzero"`
+	Members  []Member  `json:"members"`
+	Connection
 }
 
 // Member is a player of a ticket.
@@ -72,13 +69,15 @@ func (t *Ticket) Over() bool { return t.Found.State.Over() }
 
 func (t *Ticket) players() []string { return t.Players }
 
+func (t *Ticket) connection() *Connection { return &t.Found.Connection }
+
 func (f *Found) equal(g *Found) bool {
 	same := func(a, b Member) bool {
 		answered := a.Accepted == b.Accepted || a.Accepted != nil && b.Accepted != nil && *a.Accepted == *b.Accepted
 		return answered && a.PlayerID == b.PlayerID && a.Team == b.Team && a.PlayerSessionID == b.PlayerSessionID
 	}
-	return f.State == g.State && f.Reason == g.Reason && f.MatchID == g.MatchID && f.AcceptBy.Equal(g.AcceptBy) && f.Port == g.Port &&
-		f.SessionID == g.SessionID && f.IP == g.IP && f.DNSName == g.DNSName && slices.EqualFunc(f.Members, g.Members, same)
+	return f.State == g.State && f.Reason == g.Reason && f.MatchID == g.MatchID && f.AcceptBy.Equal(g.AcceptBy) &&
+		f.Connection == g.Connection && slices.EqualFunc(f.Members, g.Members, same)
 }
 
 // Tickets are the players' tickets.
@@ -256,8 +255,8 @@ func (s *Tickets) put(tx *store.Tx, t *Ticket) {
 func (s *Tickets) found(r store.Reader, t *flexmatch.Ticket) Found {
 	f := Found{
 		State: State(strings.ToLower(string(t.Status))), Reason: t.Reason, MatchID: t.MatchID,
-		IP: t.IPAddress, DNSName: t.DNSName, Port: t.Port, SessionID: t.GameSessionID,
-		Members: make([]Member, len(t.Members)),
+		Connection: s.located(r, Connection{SessionID: t.GameSessionID, IP: t.IPAddress, DNSName: t.DNSName, Port: t.Port}),
+		Members:    make([]Member, len(t.Members)),
 	}
 	if t.Message != "" {
 		f.Reason = t.Message

@@ -50,7 +50,6 @@ func (s *Service) attempt(tx *store.Tx, old *Placement, proposal Proposal) (bool
 	}
 	p := *old
 	p.GameSessionID, p.Location = g.ID, g.Location
-	p.IPAddress, p.DNSName, p.Port = g.IPAddress, g.DNSName, g.Port
 	p.Attempts++
 	p.keep(proposal.Round)
 	s.put(tx, &p)
@@ -85,6 +84,7 @@ func (s *Service) fulfil(tx *store.Tx, g *session.GameSession) {
 		return
 	}
 	p := *old
+	p.IPAddress, p.DNSName, p.Port = g.IPAddress, g.DNSName, g.Port
 	for _, m := range made {
 		p.Placed = append(p.Placed, Placed{m.PlayerID, m.ID})
 	}

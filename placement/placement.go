@@ -22,7 +22,8 @@ type Placement struct {
 
 	Attempt string `json:"attempt,omitzero"` // the token of its attempt at a remote
 
-	// The game session that is being, or was, created for it.
+	// The game session that is being, or was, created for it. Its address and port are set once the
+	// placement is FULFILLED, as of then.
 	GameSessionID string `json:"game_session_id,omitzero"`
 	Location      string `json:"location,omitzero"`
 	IPAddress     string `json:"ip_address,omitzero"`

@@ -135,18 +135,34 @@ func (s *Service) put(tx *store.Tx, p *Placement) {
 
 var _ capacity = (*Service)(nil)
 
-// Get returns a placement that is pending or ended within Retention, and its request.
+// Get returns a placement that is pending or ended within Retention, with the current address of
+// its game session, and its request.
 // Errors: NotFound.
 func (s *Service) Get(ctx context.Context, id string) (*Placement, *Request, error) {
 	view := s.st.View()
 	if p := s.t.placements.Get(view, id); p != nil {
-		return p, s.t.requests.Get(view, id), nil
+		return s.located(view, p), s.t.requests.Get(view, id), nil
 	}
 	p, r, err := s.archived(ctx, id)
 	if err == nil && p == nil {
 		err = fault.Missing("PlacementId: placement %s does not exist", id)
 	}
-	return p, r, err
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.located(view, p), r, nil
+}
+
+// located returns a placement with the current address of its game session, if that is one of
+// this deployment and in memory: its machine may have come back with another address.
+func (s *Service) located(r store.Reader, p *Placement) *Placement {
+	g := s.sessions.Live(r, p.GameSessionID)
+	if g == nil {
+		return p
+	}
+	at := *p
+	at.IPAddress, at.DNSName, at.Port = g.IPAddress, g.DNSName, g.Port
+	return &at
 }
 
 // Live returns a placement in memory, pending or ended within Options.Linger, as of r, or

@@ -260,7 +260,7 @@ func (s *Service) Place(tx *store.Tx, f *fleet.Fleet, location, name string, g G
 		return nil, err
 	}
 	g.ProcessKey, g.Port = p.Key, p.Port
-	g.IPAddress, g.DNSName = c.Address()
+	g.Address = c.Address.Shown()
 	g.move(Activating)
 	s.put(tx, &g)
 	s.record(tx, event.GameSessionCreated, &g, "")

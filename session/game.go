@@ -40,29 +40,30 @@ type Property struct {
 
 // GameSession is one game session, running or ended.
 type GameSession struct {
-	ID          string           `json:"id"` // its ARN
-	FleetID     string           `json:"fleet_id"`
-	Location    string           `json:"location"`
-	Name        string           `json:"name,omitzero"`
-	Status      Status           `json:"status"`
-	Reason      string           `json:"reason,omitzero"`
-	Cause       event.Code       `json:"cause,omitzero"` // the event that ended its process, or GAME_SESSION_ACTIVATION_TIMEOUT; "" if its process ended it, or did as it was told
-	How         string           `json:"how,omitzero"`   // what happened, for people; at most longestHow bytes
-	Created     time.Time        `json:"created"`
-	Ended       time.Time        `json:"ended,omitzero"`
-	MaxPlayers  int              `json:"max_players"`
-	Properties  []Property       `json:"properties,omitzero"`
-	Data        string           `json:"data,omitzero"`
-	Matchmaker  string           `json:"matchmaker_data,omitzero"`
-	JoinPolicy  JoinPolicy       `json:"join_policy"`
-	Protection  fleet.Protection `json:"protection"`
-	CreatorID   string           `json:"creator_id,omitzero"`
-	Origin      string           `json:"origin,omitzero"` // the region of this deployment whose queue placed it, if another one
-	IPAddress   string           `json:"ip_address,omitzero"`
-	DNSName     string           `json:"dns_name,omitzero"`
-	Port        int              `json:"port"`
-	ProcessKey  string           `json:"process"`
-	Fingerprint string           `json:"fingerprint,omitzero"` // of the request, if it had an idempotency token
+	ID         string           `json:"id"` // its ARN
+	FleetID    string           `json:"fleet_id"`
+	Location   string           `json:"location"`
+	Name       string           `json:"name,omitzero"`
+	Status     Status           `json:"status"`
+	Reason     string           `json:"reason,omitzero"`
+	Cause      event.Code       `json:"cause,omitzero"` // the event that ended its process, or GAME_SESSION_ACTIVATION_TIMEOUT; "" if its process ended it, or did as it was told
+	How        string           `json:"how,omitzero"`   // what happened, for people; at most longestHow bytes
+	Created    time.Time        `json:"created"`
+	Ended      time.Time        `json:"ended,omitzero"`
+	MaxPlayers int              `json:"max_players"`
+	Properties []Property       `json:"properties,omitzero"`
+	Data       string           `json:"data,omitzero"`
+	Matchmaker string           `json:"matchmaker_data,omitzero"`
+	JoinPolicy JoinPolicy       `json:"join_policy"`
+	Protection fleet.Protection `json:"protection"`
+	CreatorID  string           `json:"creator_id,omitzero"`
+	Origin     string           `json:"origin,omitzero"` // the region of this deployment whose queue placed it, if another one
+
+	compute.Address     // of its compute, as of now or, once ended, as of then
+	Port            int `json:"port"`
+
+	ProcessKey  string `json:"process"`
+	Fingerprint string `json:"fingerprint,omitzero"` // of the request, if it had an idempotency token
 
 	ActivateBy time.Time `json:"activate_by,omitzero"` // while ACTIVATING
 	ArchiveAt  time.Time `json:"archive_at,omitzero"`  // once ended

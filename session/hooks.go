@@ -5,8 +5,8 @@ import "github.com/musterhq/muster/internal/store"
 // hooks are what other packages do in the transactions that change game sessions and player
 // sessions. All must be registered before the store is opened.
 type hooks struct {
-	activated, updated, ended, reached []func(*store.Tx, *GameSession)
-	players                            []func(*store.Tx, *PlayerSession)
+	activated, updated, ended, reached, moved []func(*store.Tx, *GameSession)
+	players                                   []func(*store.Tx, *PlayerSession)
 }
 
 // OnUpdated registers f to be called in each transaction in which UpdateGameSession or
@@ -20,6 +20,10 @@ func (h *hooks) OnPlayer(f func(*store.Tx, *PlayerSession)) { h.players = append
 // OnReachable registers f to be called in each transaction that changes whether the process of a game
 // session is reachable.
 func (h *hooks) OnReachable(f func(*store.Tx, *GameSession)) { h.reached = append(h.reached, f) }
+
+// OnMoved registers f to be called in each transaction that changes the address at which players
+// reach a game session.
+func (h *hooks) OnMoved(f func(*store.Tx, *GameSession)) { h.moved = append(h.moved, f) }
 
 // OnActivated registers f to be called in each transaction that makes a game session
 // ACTIVE.

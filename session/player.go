@@ -24,11 +24,12 @@ type PlayerSession struct {
 	Status        PlayerStatus `json:"status"`
 	Created       time.Time    `json:"created"`
 	Ended         time.Time    `json:"ended,omitzero"`
-	IPAddress     string       `json:"ip_address,omitzero"`
-	DNSName       string       `json:"dns_name,omitzero"`
-	Port          int          `json:"port"`
-	ReservedUntil time.Time    `json:"reserved_until"`
-	ArchiveAt     time.Time    `json:"archive_at,omitzero"`
+
+	compute.Address     // where it was, once it has ended; before that it is where its game session is (Players.Located)
+	Port            int `json:"port,omitzero"` // like Address
+
+	ReservedUntil time.Time `json:"reserved_until"`
+	ArchiveAt     time.Time `json:"archive_at,omitzero"`
 }
 
 // due returns when the reservation times out or, once ended, the player session is
@@ -128,7 +129,22 @@ func (s *Players) end(tx *store.Tx, old *PlayerSession, to PlayerStatus) {
 	p.move(to)
 	p.Ended = tx.Now()
 	p.ArchiveAt = tx.Now().Add(s.opts.Linger)
+	if g := s.games.Live(tx, p.GameSessionID); g != nil {
+		p.Address, p.Port = g.Address, g.Port
+	}
 	s.put(tx, &p)
+}
+
+// Located returns a player session with the address and the port at which the player reaches
+// the game session. Rows of player sessions that hold a slot do not have them.
+func (s *Players) Located(r store.Reader, p *PlayerSession) *PlayerSession {
+	g := s.games.Live(r, p.GameSessionID)
+	if g == nil || !p.Status.HoldsSlot() {
+		return p
+	}
+	at := *p
+	at.Address, at.Port = g.Address, g.Port
+	return &at
 }
 
 // endAll ends the player sessions of a game session that has ended.
@@ -177,10 +193,14 @@ type Joining struct {
 // GameSessionFull, InvalidRequest (a player is in the session already).
 func (s *Players) Reserve(ctx context.Context, in ReserveInput) ([]*PlayerSession, error) {
 	players, err := s.reserve.Do(ctx, in)
+	view := s.st.View()
+	for i, p := range players {
+		players[i] = s.Located(view, p)
+	}
 	return players, s.games.asEnded(ctx, in.GameSessionID, err)
 }
 
-// ReserveNow is like Reserve, in a transaction of the caller.
+// ReserveNow is like Reserve, in a transaction of the caller. It returns rows, not Located.
 func (s *Players) ReserveNow(tx *store.Tx, in ReserveInput) ([]*PlayerSession, error) {
 	g, err := s.games.living(tx, in.GameSessionID)
 	if err != nil {
@@ -199,8 +219,7 @@ func (s *Players) ReserveNow(tx *store.Tx, in ReserveInput) ([]*PlayerSession, e
 		}
 		p := &PlayerSession{
 			ID: tx.ID("psess-"), GameSessionID: g.ID, FleetID: g.FleetID, PlayerID: j.PlayerID, Data: j.Data,
-			Created: tx.Now(), IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
-			ReservedUntil: tx.Now().Add(s.opts.ReservationTimeout),
+			Created: tx.Now(), ReservedUntil: tx.Now().Add(s.opts.ReservationTimeout),
 		}
 		p.move(Reserved)
 		if host != nil && host.Wrapped() {
@@ -353,6 +372,10 @@ func (s *Players) List(ctx context.Context, q PlayerQuery) (page []*PlayerSessio
 	slices.SortFunc(all, func(a, b *PlayerSession) int { return strings.Compare(a.ID, b.ID) })
 	all = slices.CompactFunc(all, func(a, b *PlayerSession) bool { return a.ID == b.ID })
 	page, more = cut(all, q.Limit)
+	view := s.st.View()
+	for i, p := range page {
+		page[i] = s.Located(view, p)
+	}
 	return page, more, nil
 }
 

@@ -80,6 +80,7 @@ func (s *saga) steps() map[string]func() {
 		"terminate":      s.onGame(func(id string) { s.Sessions.Terminate(s.Ctx, id, session.Trigger) }),
 		"seconds":        func() { wait.Settle(time.Duration(rapid.IntRange(1, 40).Draw(s.t, "seconds")) * time.Second) },
 		"minutes":        func() { wait.Settle(time.Duration(rapid.IntRange(1, 7).Draw(s.t, "minutes")) * time.Minute) },
+		"move":           s.move,
 		"new node":       s.restart,
 	}
 }
@@ -128,6 +129,18 @@ func (s *saga) makeGame() {
 		s.t.Fatalf("id %s was given twice", g.ID)
 	}
 	s.games = append(s.games, g.ID)
+}
+
+// move registers a compute with another address.
+func (s *saga) move() {
+	name := rapid.SampledFrom([]string{machine, "compute-2"}).Draw(s.t, "compute")
+	in := compute.RegisterInput{
+		FleetID: s.fleet.ID, Name: name, Location: s.Computes.Get(s.Store.View(), s.fleet.ID, name).Location,
+		IPAddress: rapid.SampledFrom([]string{"192.0.2.1", "192.0.2.2", "2001:db8::1"}).Draw(s.t, "address"),
+		DNSName:   rapid.SampledFrom([]string{"", "host.test"}).Draw(s.t, "name"),
+	}
+	_, err := s.Computes.Register(s.Ctx, in)
+	s.Must(err)
 }
 
 func (s *saga) activate(id string) {
@@ -210,6 +223,17 @@ func (s *saga) check(t *rapid.T) {
 		p := s.Computes.Process(view, g.ProcessKey)
 		if p == nil || p.Status == compute.Terminated || p.GameSessionID != id {
 			t.Fatalf("game session %s is %s on process %+v", id, g.Status, p)
+		}
+		at := s.Computes.Get(view, p.FleetID, p.ComputeName).Address.Shown()
+		if g.Address != at {
+			t.Fatalf("game session is reached at %+v, its compute at %+v", g.Address, at)
+		}
+		for _, id := range s.players[id] {
+			if p := s.player(id); p.Status.HoldsSlot() && (p.Address != at || p.Port != g.Port) {
+				t.Fatalf("player session is reached at %+v:%d, the compute at %+v:%d", p.Address, p.Port, at, g.Port)
+			} else if p.Address == (compute.Address{}) || p.Port == 0 {
+				t.Fatalf("player session has no address: %+v", p)
+			}
 		}
 		if (p.Status == compute.Terminating) != (g.Status == session.Terminating) {
 			t.Fatalf("game session is %s on a process that is %s", g.Status, p.Status)

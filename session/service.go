@@ -70,6 +70,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	d.Computes.OnEnded(s.processEnded)
 	d.Computes.OnStopping(s.processStopping)
 	d.Computes.OnConnection(s.processReached)
+	d.Computes.OnMoved(s.computeMoved)
 	return s
 }
 
@@ -105,6 +106,22 @@ func (s *Service) processReached(tx *store.Tx, p *compute.Process) {
 	g := s.Live(tx, p.GameSessionID)
 	if g != nil && !g.Status.Ended() {
 		call(tx, s.reached, g)
+	}
+}
+
+// computeMoved sets the address of the game sessions on a compute that has another one.
+func (s *Service) computeMoved(tx *store.Tx, m compute.Move) {
+	at := m.Address.Shown()
+	for p := range s.computes.On(tx, m.FleetID, m.Name) {
+		old := s.Live(tx, p.GameSessionID)
+		if old == nil || old.Status.Ended() || old.Address == at || !m.Moves(p) {
+			continue
+		}
+		g := *old
+		g.Address = at
+		s.put(tx, &g)
+		s.record(tx, event.GameSessionUpdated, &g, "players reach it at "+at.Text())
+		call(tx, s.moved, &g)
 	}
 }
 

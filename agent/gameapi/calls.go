@@ -67,8 +67,8 @@ func (p *Process) session() (string, error) {
 // check returns an error if a member is outside of its limits.
 func (r ReadyRequest) check() error {
 	switch {
-	case r.Port != nil && (*r.Port < 0 || *r.Port > maxPort):
-		return invalid("port", fmt.Sprintf("port is %d; it must be 0 to %d", *r.Port, maxPort), "leave it out to use GAME_PORT")
+	case r.Port != nil && (*r.Port < 1 || *r.Port > maxPort):
+		return invalid("port", fmt.Sprintf("port is %d; it must be 1 to %d, since players connect to it", *r.Port, maxPort), "give the port on which it listens, or leave it out to use GAME_PORT")
 	case len(r.LogPaths) > maxLogPaths:
 		return invalid("log_paths", fmt.Sprintf("log_paths has %d entries; at most %d are allowed", len(r.LogPaths), maxLogPaths), "name a folder in place of its files")
 	case r.HealthTimeout != 0 && (r.HealthTimeout < minHealthTimeout || r.HealthTimeout > maxHealthTimeout):

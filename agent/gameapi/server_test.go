@@ -108,6 +108,7 @@ func TestServer_Refuses(t *testing.T) {
 		{"two objects", "POST", "/ready", `{} {}`, nil, 400, "malformed-json", ""},
 		{"an unknown member", "POST", "/ready", `{"prot":1}`, nil, 400, "unknown-field", "prot"},
 		{"a wrong type", "POST", "/ready", `{"port":"7777"}`, nil, 400, "invalid-parameter", "port"},
+		{"no port", "POST", "/ready", `{"port":0}`, nil, 400, "invalid-parameter", "port"},
 		{"a port too high", "POST", "/ready", `{"port":65536}`, nil, 400, "invalid-parameter", "port"},
 		{"health too often", "POST", "/ready", `{"health_timeout_seconds":1}`, nil, 400, "invalid-parameter", "health_timeout_seconds"},
 		{"an empty log path", "POST", "/ready", `{"log_paths":[""]}`, nil, 400, "invalid-parameter", "log_paths"},

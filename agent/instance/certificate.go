@@ -11,9 +11,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -134,19 +136,17 @@ func (c *certificates) due() time.Time {
 }
 
 func hasNames(leaf *x509.Certificate, want protocol.Certificate) bool {
-	var dns, ip string
+	var dns string
 	if len(leaf.DNSNames) > 0 {
 		dns = leaf.DNSNames[0]
 	}
-	if len(leaf.IPAddresses) > 0 {
-		ip = leaf.IPAddresses[0].String()
+	var wanted []string
+	for _, text := range []string{want.IPAddress, want.IPv6} {
+		if a, err := netip.ParseAddr(text); err == nil {
+			wanted = append(wanted, a.Unmap().String())
+		}
 	}
-	if a, err := netip.ParseAddr(want.IPAddress); err == nil {
-		want.IPAddress = a.Unmap().String()
-	} else {
-		want.IPAddress = ""
-	}
-	return dns == want.DNSName && ip == want.IPAddress
+	return dns == want.DNSName && slices.EqualFunc(leaf.IPAddresses, wanted, func(ip net.IP, text string) bool { return ip.String() == text })
 }
 
 // stored returns the stored certificate, or nil if the files are not complete.

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/netip"
 	"os"
@@ -36,9 +37,14 @@ func (a *authority) certify(_ context.Context, _ string, in protocol.Certificate
 	if a.err != nil {
 		return out, a.err
 	}
-	ip, _ := netip.ParseAddr(a.want.Certificate.IPAddress)
+	names := certificate.Names{DNS: a.want.Certificate.DNSName}
+	for _, text := range []string{a.want.Certificate.IPAddress, a.want.Certificate.IPv6} {
+		if ip, err := netip.ParseAddr(text); err == nil {
+			names.IPs = append(names.IPs, ip)
+		}
+	}
 	a.signed++
-	return linktest.Certify(in, certificate.Names{DNS: a.want.Certificate.DNSName, IP: ip})
+	return linktest.Certify(in, names)
 }
 
 func (a *authority) set(err error, c *protocol.Certificate) {
@@ -104,9 +110,9 @@ func TestCertificates(t *testing.T) {
 		if second := expect("after two thirds", 2); !second.NotAfter.After(first.NotAfter) {
 			t.Errorf("the second ends at %v, the first at %v", second.NotAfter, first.NotAfter)
 		}
-		a.set(nil, &protocol.Certificate{IPAddress: "192.0.2.2", DNSName: "game.example"})
+		a.set(nil, &protocol.Certificate{IPAddress: "192.0.2.2", IPv6: "2001:db8::2", DNSName: "game.example"})
 		c.changed.Send()
-		if leaf := expect("other names", 3); leaf.DNSNames[0] != "game.example" || leaf.IPAddresses[0].String() != "192.0.2.2" {
+		if leaf := expect("other names", 3); leaf.DNSNames[0] != "game.example" || fmt.Sprint(leaf.IPAddresses) != "[192.0.2.2 2001:db8::2]" {
 			t.Errorf("the names are %v and %v", leaf.DNSNames, leaf.IPAddresses)
 		}
 		a.set(errors.New("away"), a.desired().Certificate)

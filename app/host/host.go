@@ -37,6 +37,7 @@ type Options struct {
 	Containers agent.Containers // agent.Options.Containers
 	Legacy     *legacy.Ports    // agent.Options.Legacy
 	IP         string           // what players are told of game servers here; default: Loopback
+	IPv6       string           // what they are told beside an IPv4 address, if it is set
 	StopGrace  time.Duration    // time for processes to end when the host stops; default 5 s
 }
 
@@ -198,7 +199,7 @@ func (h *Host) offer() protocol.Facts {
 	sum := fnv.New32a()
 	sum.Write([]byte(h.s.Dir))
 	first := firstPort + int(sum.Sum32()%(lastPort-firstPort-enough))
-	return protocol.Facts{IPAddress: h.s.IP, CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: first, PortTo: lastPort}
+	return protocol.Facts{IPAddress: h.s.IP, IPv6: h.s.IPv6, CPUMillis: 64_000, MemoryMiB: 256 << 10, PortFrom: first, PortTo: lastPort}
 }
 
 // scriptUsers returns the numbers of the users of install scripts, if this is root. Each data

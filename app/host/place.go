@@ -39,7 +39,7 @@ type Places struct {
 	Computes   *compute.Service
 	Placements *placement.Service
 	Matches    *flexmatch.Service
-	IP         string // of this machine, for players
+	IP, IPv6   string // of this machine, for players; IPv6 is set only beside an IPv4 address
 	Location   string
 }
 
@@ -79,19 +79,9 @@ func (s Places) fleet(ctx context.Context, name, description string) (*fleet.Fle
 	})
 }
 
-// compute registers this machine with a fleet. If it is registered with another address, its
-// game servers end: players have been told the other one.
+// compute registers this machine with a fleet, or its address if that has changed.
 func (s Places) compute(ctx context.Context, fleetID string) error {
-	switch c := s.Computes.Get(s.Store.View(), fleetID, ComputeName); {
-	case c == nil:
-	case c.IPAddress == s.IP:
-		return nil
-	default:
-		if err := s.Computes.Deregister(ctx, fleetID, ComputeName); err != nil {
-			return err
-		}
-	}
-	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: s.Location, IPAddress: s.IP})
+	_, err := s.Computes.Register(ctx, compute.RegisterInput{FleetID: fleetID, Name: ComputeName, Location: s.Location, IPAddress: s.IP, IPv6Address: s.IPv6})
 	return err
 }
 

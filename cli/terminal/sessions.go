@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/musterhq/muster/cli/client"
@@ -76,7 +78,7 @@ func (t *Terminal) readSessions(ctx context.Context, f SessionFilter) (table, er
 	for _, s := range sessions {
 		view.Rows = append(view.Rows, []string{
 			shortID(s.GameSessionID), s.Name, s.Status, fmt.Sprintf("%d/%d", s.Players, s.MaxPlayers),
-			fmt.Sprintf("%s:%d", s.IPAddress, s.Port), cmp.Or(s.FleetName, s.FleetID), s.Location, cmp.Or(s.Host, "-"), ago(s.CreationTime),
+			s.address(), cmp.Or(s.FleetName, s.FleetID), s.Location, cmp.Or(s.Host, "-"), ago(s.CreationTime),
 		})
 	}
 	return view, nil
@@ -163,11 +165,14 @@ func (t *Terminal) describeSession(ctx context.Context, arn string) (sessionRow,
 	return s, err
 }
 
+// address returns the address and the port of a game session.
+func (s sessionRow) address() string { return net.JoinHostPort(s.IPAddress, strconv.Itoa(s.Port)) }
+
 // facts returns a game session as a table with a row for each member.
 func (s sessionRow) facts() Table {
 	facts := Table{Head: []string{"Game session", shortID(s.GameSessionID)}, Rows: [][]string{
 		{"Name", cmp.Or(s.Name, "-")}, {"Status", s.statusLine()}, {"Fleet", s.FleetID}, {"Location", s.Location},
-		{"Address", fmt.Sprintf("%s:%d", s.IPAddress, s.Port)}, {"Created", ago(s.CreationTime) + " ago"},
+		{"Address", s.address()}, {"Created", ago(s.CreationTime) + " ago"},
 	}}
 	if s.TerminationTime != 0 {
 		facts.Rows = append(facts.Rows, []string{"Ended", ago(s.TerminationTime) + " ago"})

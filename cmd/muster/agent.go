@@ -20,6 +20,7 @@ import (
 	"github.com/musterhq/muster/agent/handover"
 	"github.com/musterhq/muster/agent/legacy"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/address"
 	"github.com/musterhq/muster/internal/release"
 	"github.com/musterhq/muster/internal/telemetry"
 )
@@ -47,7 +48,7 @@ type runAgentCommand struct {
 	TokenFile string         `name:"token-file" placeholder:"FILE" help:"File with the join token; not read any more once the machine has joined."`
 	Location  string         `placeholder:"NAME" help:"Location that this machine is expected to join; another one is an error."`
 	Name      string         `placeholder:"NAME" help:"Name of the machine, for people (its host name)."`
-	IP        string         `name:"ip" placeholder:"ADDRESS" help:"Address that players reach (the one from which the server sees us)."`
+	IP        []string       `name:"ip" placeholder:"ADDRESS" help:"Address that players reach: an IPv4 address, an IPv6 address, or both (the one from which the server sees us)."`
 	DNS       string         `name:"dns" placeholder:"NAME" help:"DNS name that players reach."`
 	Ports     string         `default:"20000-29999" placeholder:"FROM-TO" help:"Ports that games may take (${default})."`
 	CPU       float64        `name:"cpu" placeholder:"COUNT" help:"Processors to offer (all)."`
@@ -188,8 +189,11 @@ func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {
 	}
 	o.KeepRunning, o.Collect, o.StopGrace = !c.Stop, true, c.StopGrace
 	o.Facts = protocol.Facts{
-		Name: c.Name, IPAddress: c.IP, DNSName: c.DNS, Version: version(),
+		Name: c.Name, DNSName: c.DNS, Version: version(),
 		CPUMillis: int(c.CPU * 1000), MemoryMiB: c.Memory,
+	}
+	if o.Facts.IPAddress, o.Facts.IPv6, err = address.Pair(c.IP...); err != nil {
+		return o, fmt.Errorf("ip: %w", err)
 	}
 	if o.Facts.PortFrom, o.Facts.PortTo, err = numbers("ports", c.Ports); err != nil {
 		return o, err

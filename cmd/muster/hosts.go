@@ -185,7 +185,7 @@ func showHost(out io.Writer, h client.Host) error {
 		cpu, memory, disk = processors(h.CPUMillis)+" offered, use not measured", fmt.Sprintf("%d MiB offered, use not measured", h.MemoryMiB), "not measured"
 	}
 	facts := terminal.Table{Head: []string{"Host", h.HostID}, Rows: [][]string{
-		{"Name", h.Name}, {"Instance id", h.InstanceID}, {"Location", h.Location}, {"Address", strings.TrimSpace(h.IPAddress + " " + h.DNSName)}, {"State", hostState(h)},
+		{"Name", h.Name}, {"Instance id", h.InstanceID}, {"Location", h.Location}, {"Address", strings.Join(strings.Fields(h.IPAddress+" "+h.IPv6+" "+h.DNSName), " ")}, {"State", hostState(h)},
 		{"Agent", agent}, {"Joined", joined}, {"Credential", secret},
 		{"Isolation", cmp.Or(h.Isolation, "none")}, {"Shells", shellsOf(h.Shells)}, {"Shells in containers", shellsOf(h.ContainerShells)},
 		{"Processors", cpu}, {"Memory", memory}, {"Ports", portsOf(h)}, {"Disk", disk},

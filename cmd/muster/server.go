@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,6 +25,7 @@ import (
 	"github.com/musterhq/muster/backend"
 	"github.com/musterhq/muster/cli/style"
 	"github.com/musterhq/muster/fleet/price"
+	"github.com/musterhq/muster/internal/address"
 	"github.com/musterhq/muster/internal/heap"
 	"github.com/musterhq/muster/internal/registry"
 	"github.com/musterhq/muster/notify"
@@ -282,7 +282,7 @@ type localCommand struct {
 	Copy   int      `name:"copies" default:"1" help:"How many copies of the program of --exec or the image of --image run (${default})."`
 	Reload []string `placeholder:"PATH" help:"Start the game servers of --exec anew when this file changes, or a file in this folder; those with a game session after it. May be given several times."`
 	NoSDK  bool     `name:"no-sdk" help:"The program of --exec knows no SDK: each game session starts it, and ends with it."`
-	IP     string   `name:"ip" placeholder:"ADDRESS" default:"127.0.0.1" help:"Address that players reach, an IP address of this machine (${default})."`
+	IP     []string `name:"ip" placeholder:"ADDRESS" default:"127.0.0.1" help:"Address that players reach, an IP address of this machine: an IPv4 address, an IPv6 address, or both (${default})."`
 	Args   []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
 
 	engineFlags
@@ -307,10 +307,11 @@ func (c *localCommand) Run(t *streams, o app.Options) error {
 		files.Sinks = append(files.Sinks, logged)
 		return files, err
 	}
-	if ip, err := netip.ParseAddr(c.IP); err != nil || ip.Zone() != "" || ip.IsUnspecified() {
-		return fmt.Errorf("local: ip: %q is no IPv4 or IPv6 address that players can connect to", c.IP)
+	ip, ipv6, err := address.Pair(c.IP...)
+	if err != nil {
+		return fmt.Errorf("local: ip: %w", err)
 	}
-	o.Host = &host.Options{Managed: true, Shells: o.RemoteAccess, IP: c.IP}
+	o.Host = &host.Options{Managed: true, Shells: o.RemoteAccess, IP: ip, IPv6: ipv6}
 	o.Host.Launcher, _ = os.Executable() // without it processes are not isolated
 	o.Host.Containers = c.engineFlags.options()
 	o.Host.Legacy = c.legacyFlags.ports()

@@ -4,6 +4,7 @@ package protocol
 type Certificate struct {
 	DNSName   string `json:",omitempty"`
 	IPAddress string `json:",omitempty"`
+	IPv6      string `json:",omitempty"` // beside an IPv4 address
 }
 
 // CertificateRequest asks for a certificate.

@@ -95,6 +95,7 @@ type GroupStatus struct {
 	ProcessID  string            `json:",omitempty"` // of its game server's current run
 	Started    time.Time         `json:",omitzero"`  // when that run began
 	IPAddress  string            `json:",omitempty"` // for players, if it is not the host's
+	IPv6       string            `json:",omitempty"` // for players, beside an IPv4 address
 	DNSName    string            `json:",omitempty"` // for players, like IPAddress
 	Containers []ContainerStatus `json:",omitempty"`
 	Usage      Usage             `json:",omitzero"`

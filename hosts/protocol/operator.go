@@ -32,6 +32,7 @@ type Host struct {
 	Name       string
 	Location   string
 	IPAddress  string
+	IPv6       string `json:",omitempty"` // set only beside an IPv4 address
 	DNSName    string `json:",omitempty"`
 	OS, Arch   string
 	Version    string // of the agent: its program, release and platform, separated by spaces

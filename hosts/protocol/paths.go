@@ -55,7 +55,8 @@ const PortsAnInstance = 100
 // Facts describe a machine and what it offers to games.
 type Facts struct {
 	Name      string   // of the machine, for people
-	IPAddress string   `json:",omitempty"` // for players; "" means the one that Muster sees
+	IPAddress string   `json:",omitempty"` // for players: the IPv4 address, or the only one; "" means the one that Muster sees
+	IPv6      string   `json:",omitempty"` // for players, beside an IPv4 address
 	DNSName   string   `json:",omitempty"` // for players; preferred to the address
 	OS, Arch  string   // Go's names: linux, amd64
 	Version   string   // of the agent: its program, release and platform, separated by spaces

@@ -365,7 +365,7 @@ func (c *Cluster) groupStatus(k key, g *group) (protocol.GroupStatus, pull) {
 				to.ProcessID, to.Started = newest.ProcessID, newest.Started
 			}
 			if c.opts.Facts.IPAddress == "" {
-				to.IPAddress, to.DNSName = c.address(newest.name)
+				to.IPAddress, to.IPv6, to.DNSName = c.address(newest.name)
 			}
 		} else if newest.End.Clean {
 			to.Phase = protocol.GroupStarting
@@ -382,11 +382,11 @@ func (c *Cluster) groupStatus(k key, g *group) (protocol.GroupStatus, pull) {
 	return to, about
 }
 
-// address returns the address of the node that a pod is on.
-func (c *Cluster) address(name string) (ip, dns string) {
+// address returns the addresses of the node that a pod is on.
+func (c *Cluster) address(name string) (ip, ipv6, dns string) {
 	at, ok, _ := c.pods.GetStore().GetByKey(c.opts.Pods.Namespace + "/" + name) // the cache's error is always nil
 	if !ok {
-		return "", ""
+		return "", "", ""
 	}
 	return pod.Address(c.nodes.get(at.(*corev1.Pod).Spec.NodeName))
 }

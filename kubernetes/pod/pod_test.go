@@ -390,12 +390,24 @@ func TestAddress(t *testing.T) {
 		{Type: corev1.NodeExternalIP, Address: "203.0.113.1"}, {Type: corev1.NodeExternalDNS, Address: "node.example"},
 	}
 	for n, want := range [][2]string{{"", ""}, {"10.0.0.1", ""}, {"10.0.0.1", "node.internal"}, {"203.0.113.1", ""}, {"203.0.113.1", "node.example"}} {
-		ip, dns := Address(&corev1.Node{Status: corev1.NodeStatus{Addresses: all[:n]}})
-		if ip != want[0] || dns != want[1] {
-			t.Errorf("with %d addresses players reach %q, %q; want %q", n, ip, dns, want)
+		ip, ipv6, dns := Address(&corev1.Node{Status: corev1.NodeStatus{Addresses: all[:n]}})
+		if ip != want[0] || ipv6 != "" || dns != want[1] {
+			t.Errorf("with %d addresses players reach %q, %q, %q; want %q", n, ip, ipv6, dns, want)
 		}
 	}
-	if ip, dns := Address(nil); ip+dns != "" {
+	if ip, ipv6, dns := Address(nil); ip+ipv6+dns != "" {
 		t.Error("no node has an address")
+	}
+	for ips, want := range map[string][2]string{
+		"2001:db8::1 203.0.113.1": {"203.0.113.1", "2001:db8::1"}, "203.0.113.1 203.0.113.2 2001:db8::1 2001:db8::2": {"203.0.113.1", "2001:db8::1"},
+		"2001:db8::1": {"2001:db8::1", ""}, "0.0.0.0 2001:db8::1": {"2001:db8::1", ""}, "fe80::1": {"10.0.0.1", ""},
+	} {
+		both := slices.Clone(all[:2])
+		for _, ip := range strings.Fields(ips) {
+			both = append(both, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: ip})
+		}
+		if ip, ipv6, _ := Address(&corev1.Node{Status: corev1.NodeStatus{Addresses: both}}); ip != want[0] || ipv6 != want[1] {
+			t.Errorf("with %s players reach %q, %q; want %q", ips, ip, ipv6, want)
+		}
 	}
 }

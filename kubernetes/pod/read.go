@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/address"
 )
 
 // The codes of events that explain problems of groups: CodeStart that of a group which
@@ -359,21 +361,41 @@ func ended(c container, t *corev1.ContainerStateTerminated) *End {
 // maxTail bounds the lines of output in a report.
 const maxTail = 20
 
-// Address returns the address of a node for players: a name is the DNS name, anything else
-// the IP address. External ones come first, and names before addresses.
-func Address(n *corev1.Node) (ip, dns string) {
+// Address returns the addresses of a node for players: the IPv4 address, or the only one, the
+// IPv6 address beside an IPv4 address, and the DNS name. External ones come first; IP addresses
+// that nobody can reach do not count.
+func Address(n *corev1.Node) (ip, ipv6, dns string) {
 	if n == nil {
-		return "", ""
+		return "", "", ""
 	}
-	of := map[corev1.NodeAddressType]string{}
+	of := map[corev1.NodeAddressType][]string{}
 	for _, a := range n.Status.Addresses {
-		if of[a.Type] == "" {
-			of[a.Type] = a.Address
+		isName := a.Type == corev1.NodeExternalDNS || a.Type == corev1.NodeInternalDNS
+		if isName || address.Check(a.Address) == nil {
+			of[a.Type] = append(of[a.Type], a.Address)
 		}
 	}
-	ip = cmp.Or(of[corev1.NodeExternalIP], of[corev1.NodeInternalIP])
-	if of[corev1.NodeExternalDNS] != "" || of[corev1.NodeExternalIP] != "" {
-		return ip, of[corev1.NodeExternalDNS]
+	ips, names := of[corev1.NodeExternalIP], of[corev1.NodeExternalDNS]
+	if len(ips) == 0 && len(names) == 0 {
+		names = of[corev1.NodeInternalDNS]
 	}
-	return ip, of[corev1.NodeInternalDNS]
+	if len(ips) == 0 {
+		ips = of[corev1.NodeInternalIP]
+	}
+	if len(names) > 0 {
+		dns = names[0]
+	}
+	ip, ipv6 = ofEachKind(ips)
+	return ip, ipv6, dns
+}
+
+// ofEachKind returns the first IPv4 and the first IPv6 address, or the only one as ip.
+func ofEachKind(ips []string) (ip, ipv6 string) {
+	if at := slices.IndexFunc(ips, address.IsIPv6); at >= 0 {
+		ipv6 = ips[at]
+	}
+	if at := slices.IndexFunc(ips, func(text string) bool { return !address.IsIPv6(text) }); at >= 0 {
+		return ips[at], ipv6
+	}
+	return ipv6, ""
 }

@@ -102,7 +102,7 @@ func fleetRefusals(_ *testing.T, _ *world, p *node.Place) []refusal {
 		{"CreateAlias", in{"Name": "a", "RoutingStrategy": in{"Type": "TERMINAL"}}, "InvalidRequestException", "Message"},
 		{"UpdateAlias", in{"AliasId": "alias-1", "Name": "b"}, "NotFoundException", "alias-1"},
 		{"DeleteAlias", in{"AliasId": "alias-1"}, "NotFoundException", "alias-1"},
-		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "host-1", "Location": here, "IpAddress": "127.0.0.1"}, "ConflictException", "host-1"},
+		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "host-1", "Location": here, "IpAddress": "0.0.0.0"}, "InvalidRequestException", "IpAddress: 0.0.0.0"},
 		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "new", "IpAddress": "127.0.0.1"}, "InvalidRequestException", "Location"},
 		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "new", "Location": here}, "InvalidRequestException", "IpAddress"},
 		{"RegisterCompute", in{"FleetId": fleet, "ComputeName": "new", "Location": here, "DnsName": "host.test"}, "InvalidRequestException", "IpAddress"},

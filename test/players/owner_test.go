@@ -1,6 +1,7 @@
 package players
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -95,7 +96,7 @@ func TestOthers_DoNotJoinMatchedGames(t *testing.T) {
 	}
 	var active protocol.Reservations
 	anna.call("GET", "/players/me/reservations", nil, 200, &active)
-	if len(active.Items) != 1 || *active.Items[0].Connection != *ta.Connection || active.Items[0].Status != protocol.ReservationStatusActive {
+	if len(active.Items) != 1 || !reflect.DeepEqual(active.Items[0].Connection, ta.Connection) || active.Items[0].Status != protocol.ReservationStatusActive {
 		t.Errorf("after a crash the way back is %+v", active.Items)
 	}
 	s.must(server.Remove(t.Context(), server.Hosted()[0], ta.Connection.PlayerSessionID)) // there is room
@@ -108,7 +109,7 @@ func TestOthers_DoNotJoinMatchedGames(t *testing.T) {
 		t.Errorf("a stranger is told of %+v and %+v", list.Items, back.Items)
 	}
 	bert.call("GET", "/players/me/reservations", nil, 200, &back)
-	if len(back.Items) != 1 || *back.Items[0].Connection != *tb.Connection || back.Items[0].Status != protocol.ReservationStatusReserved || back.Items[0].ReservedUntil.IsZero() {
+	if len(back.Items) != 1 || !reflect.DeepEqual(back.Items[0].Connection, tb.Connection) || back.Items[0].Status != protocol.ReservationStatusReserved || back.Items[0].ReservedUntil.IsZero() {
 		t.Errorf("the way back is %+v", back.Items)
 	}
 	anna.call("GET", "/players/me/reservations", nil, 200, &back)

@@ -3,6 +3,7 @@ package players
 import (
 	"errors"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -157,7 +158,7 @@ func TestPush_ResumesAfterARestart(t *testing.T) {
 	s.restart()
 	push = anna.connect("?resume=" + cursor)
 	again, cursor := push.state(protocol.TicketStateCompleted)
-	if *again.Connection != *ended.Connection {
+	if !reflect.DeepEqual(again.Connection, ended.Connection) {
 		t.Errorf("after another restart the way to the game is %+v, was %+v", again.Connection, ended.Connection)
 	}
 	push, ready = anna.greeted("?resume=" + cursor)

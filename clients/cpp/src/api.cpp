@@ -560,6 +560,7 @@ Connection Connection::from_json(const Json& json) {
   Connection out;
   out.session_id = json["session_id"].text();
   out.ip = json["ip"].text();
+  out.addresses = json["addresses"].list<std::string>([](const Json& v) { return v.text(); });
   out.dns_name = json["dns_name"].text();
   out.host = json["host"].text();
   out.port = json["port"].integer();
@@ -571,6 +572,7 @@ Json Connection::to_json() const {
   Json json = Json::object();
   json.set("session_id", Json(session_id));
   if (!ip.empty()) json.set("ip", Json(ip));
+  if (!addresses.empty()) json.set("addresses", Json::list(addresses, [](const std::string& v) { return Json(v); }));
   if (!dns_name.empty()) json.set("dns_name", Json(dns_name));
   json.set("host", Json(host));
   json.set("port", Json(port));

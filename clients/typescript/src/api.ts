@@ -313,9 +313,11 @@ export interface Acceptance {
 export interface Connection {
   /** The game session: the region, fleet, custom location and id of its ARN, with colons in between. */
   readonly sessionId: string;
-  /** Its address. */
+  /** Its address: the IPv6 one for a client that comes over IPv6, if its machine has both. */
   readonly ip?: string | undefined;
-  /** Its name, which TLS needs; its address where it has none. */
+  /** All its IP addresses, that in ip first; a client that needs another kind takes that. */
+  readonly addresses?: readonly string[] | undefined;
+  /** Its name, which TLS needs; ip where it has none. */
   readonly dnsName?: string | undefined;
   /** dns_name, or else ip. */
   readonly host: string;

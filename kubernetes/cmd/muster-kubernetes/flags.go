@@ -28,6 +28,7 @@ import (
 
 	"github.com/musterhq/muster/agent/link"
 	"github.com/musterhq/muster/hosts/protocol"
+	"github.com/musterhq/muster/internal/address"
 	"github.com/musterhq/muster/internal/release"
 	"github.com/musterhq/muster/kubernetes/cluster"
 	"github.com/musterhq/muster/kubernetes/pod"
@@ -58,12 +59,12 @@ type flags struct {
 	NonRoot      bool              `name:"run-as-non-root" help:"Containers whose image runs as root are refused."`
 	LostAfter    time.Duration     `name:"node-lost-after" default:"2m" help:"How long a node may not answer before its game servers count as ended (${default})."`
 
-	Ports   string  `default:"20000-29999" placeholder:"FROM-TO" help:"Ports of nodes that games may take (${default})."`
-	CPU     float64 `name:"cpu" placeholder:"COUNT" help:"Processors to offer at least: what an autoscaler of the cluster may make of it (what nodes have)."`
-	Memory  int     `placeholder:"MIB" help:"Memory to offer at least, in MiB (what nodes have)."`
-	IP      string  `name:"ip" placeholder:"ADDRESS" help:"Address that players reach, if it is the same for all nodes (each node's own)."`
-	Rate    float32 `name:"api-rate" default:"100" help:"Requests a second to the API server (${default})."`
-	Workers int     `default:"16" help:"Requests to the API server at the same time (${default})."`
+	Ports   string   `default:"20000-29999" placeholder:"FROM-TO" help:"Ports of nodes that games may take (${default})."`
+	CPU     float64  `name:"cpu" placeholder:"COUNT" help:"Processors to offer at least: what an autoscaler of the cluster may make of it (what nodes have)."`
+	Memory  int      `placeholder:"MIB" help:"Memory to offer at least, in MiB (what nodes have)."`
+	IP      []string `name:"ip" placeholder:"ADDRESS" help:"Address that players reach, if it is the same for all nodes: an IPv4 address, an IPv6 address, or both (each node's own)."`
+	Rate    float32  `name:"api-rate" default:"100" help:"Requests a second to the API server (${default})."`
+	Workers int      `default:"16" help:"Requests to the API server at the same time (${default})."`
 
 	Listen    string `placeholder:"ADDRESS" help:"Where to answer probes: /healthz (nowhere)."`
 	LogFormat string `enum:"text,json" default:"text" help:"text or json (${default})."`
@@ -186,13 +187,16 @@ func isLoopback(host string) bool {
 
 func (f *flags) facts() (protocol.Facts, error) {
 	to := protocol.Facts{
-		Name: f.ClusterName, IPAddress: f.IP, Arch: runtime.GOARCH, Version: release.This().Line("muster-kubernetes"), CPUMillis: int(f.CPU * 1000), MemoryMiB: f.Memory,
+		Name: f.ClusterName, Arch: runtime.GOARCH, Version: release.This().Line("muster-kubernetes"), CPUMillis: int(f.CPU * 1000), MemoryMiB: f.Memory,
 	}
 	if to.Name == "" {
 		to.Name = f.Name
 	}
-	first, last, ok := strings.Cut(f.Ports, "-")
 	var err1, err2 error
+	if to.IPAddress, to.IPv6, err1 = address.Pair(f.IP...); err1 != nil {
+		return to, fmt.Errorf("ip: %w", err1)
+	}
+	first, last, ok := strings.Cut(f.Ports, "-")
 	to.PortFrom, err1 = strconv.Atoi(first)
 	to.PortTo, err2 = strconv.Atoi(last)
 	if !ok || err1 != nil || err2 != nil || to.PortFrom < 1 || to.PortTo < to.PortFrom || to.PortTo > 60000 {

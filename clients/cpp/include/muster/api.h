@@ -360,8 +360,9 @@ struct Acceptance {
 /// Where to play. Only for the player who asks.
 struct Connection {
   std::string session_id;  ///< The game session: the region, fleet, custom location and id of its ARN, with colons in between.
-  std::string ip;  ///< Its address.
-  std::string dns_name;  ///< Its name, which TLS needs; its address where it has none.
+  std::string ip;  ///< Its address: the IPv6 one for a client that comes over IPv6, if its machine has both.
+  std::vector<std::string> addresses;  ///< All its IP addresses, that in ip first; a client that needs another kind takes that.
+  std::string dns_name;  ///< Its name, which TLS needs; ip where it has none.
   std::string host;  ///< dns_name, or else ip.
   std::int64_t port = 0;  ///< Its port.
   std::string player_session_id;  ///< To show to the game server, which accepts it once (AcceptPlayerSession).

@@ -1220,10 +1220,13 @@ namespace Muster
         /// <summary>The game session: the region, fleet, custom location and id of its ARN, with colons in between.</summary>
         public string SessionId { get; set; }
 
-        /// <summary>Its address.</summary>
+        /// <summary>Its address: the IPv6 one for a client that comes over IPv6, if its machine has both.</summary>
         public string Ip { get; set; }
 
-        /// <summary>Its name, which TLS needs; its address where it has none.</summary>
+        /// <summary>All its IP addresses, that in ip first; a client that needs another kind takes that.</summary>
+        public List<string> Addresses { get; set; }
+
+        /// <summary>Its name, which TLS needs; ip where it has none.</summary>
         public string DnsName { get; set; }
 
         /// <summary>dns_name, or else ip.</summary>
@@ -1242,6 +1245,7 @@ namespace Muster
             {
                 SessionId = json["session_id"].Text(),
                 Ip = json["ip"].Text(),
+                Addresses = json["addresses"].List(v => v.Text()),
                 DnsName = json["dns_name"].Text(),
                 Host = json["host"].Text(),
                 Port = json["port"].Long(),
@@ -1255,6 +1259,7 @@ namespace Muster
             var json = JsonValue.Object();
             if (SessionId != null) json.Set("session_id", JsonValue.Of(SessionId));
             if (Ip != null) json.Set("ip", JsonValue.Of(Ip));
+            if (Addresses != null) json.Set("addresses", JsonValue.Of(Addresses, v => JsonValue.Of(v)));
             if (DnsName != null) json.Set("dns_name", JsonValue.Of(DnsName));
             if (Host != null) json.Set("host", JsonValue.Of(Host));
             json.Set("port", JsonValue.Of(Port));

@@ -265,12 +265,13 @@ type Acceptance struct {
 
 // Connection: Where to play. Only for the player who asks.
 type Connection struct {
-	SessionID       string `json:"session_id"`        // The game session: the region, fleet, custom location and id of its ARN, with colons in between
-	IP              string `json:"ip,omitzero"`       // Its address
-	DNSName         string `json:"dns_name,omitzero"` // Its name, which TLS needs; its address where it has none
-	Host            string `json:"host"`              // dns_name, or else ip
-	Port            int64  `json:"port"`              // Its port
-	PlayerSessionID string `json:"player_session_id"` // To show to the game server, which accepts it once (AcceptPlayerSession)
+	SessionID       string   `json:"session_id"`         // The game session: the region, fleet, custom location and id of its ARN, with colons in between
+	IP              string   `json:"ip,omitzero"`        // Its address: the IPv6 one for a client that comes over IPv6, if its machine has both
+	Addresses       []string `json:"addresses,omitzero"` // All its IP addresses, that in ip first; a client that needs another kind takes that
+	DNSName         string   `json:"dns_name,omitzero"`  // Its name, which TLS needs; ip where it has none
+	Host            string   `json:"host"`               // dns_name, or else ip
+	Port            int64    `json:"port"`               // Its port
+	PlayerSessionID string   `json:"player_session_id"`  // To show to the game server, which accepts it once (AcceptPlayerSession)
 }
 
 // Ticket: A request for a match, and its outcome so far.

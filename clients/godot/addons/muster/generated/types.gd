@@ -998,9 +998,11 @@ class Acceptance extends Reference:
 class Connection extends Reference:
 	## The game session: the region, fleet, custom location and id of its ARN, with colons in between.
 	var session_id := ""
-	## Its address.
+	## Its address: the IPv6 one for a client that comes over IPv6, if its machine has both.
 	var ip := ""
-	## Its name, which TLS needs; its address where it has none.
+	## All its IP addresses, that in ip first; a client that needs another kind takes that.
+	var addresses := []
+	## Its name, which TLS needs; ip where it has none.
 	var dns_name := ""
 	## dns_name, or else ip.
 	var host := ""
@@ -1017,6 +1019,7 @@ class Connection extends Reference:
 		var it = Connection.new()
 		it.session_id = Wire.text(given, "session_id")
 		it.ip = Wire.text(given, "ip")
+		it.addresses = Wire.list(given, "addresses")
 		it.dns_name = Wire.text(given, "dns_name")
 		it.host = Wire.text(given, "host")
 		it.port = Wire.integer(given, "port")
@@ -1029,6 +1032,8 @@ class Connection extends Reference:
 		out["session_id"] = Wire.plain(session_id)
 		if ip != "":
 			out["ip"] = Wire.plain(ip)
+		if not addresses.empty():
+			out["addresses"] = Wire.plain(addresses)
 		if dns_name != "":
 			out["dns_name"] = Wire.plain(dns_name)
 		out["host"] = Wire.plain(host)
