@@ -82,7 +82,7 @@ func main() {
 		os.Exit(2)
 	}
 	fmt.Println(c)
-	if c.failed > 0 || c.passed == 0 {
+	if c.failed > 0 || c.passed+c.skipped == 0 {
 		os.Exit(1)
 	}
 }
