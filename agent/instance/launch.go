@@ -339,16 +339,24 @@ func (l *launcher) exited(s *slot, r supervise.Run, e supervise.Exit) {
 	was := l.free(s, r.ID, e.Clean())
 	l.keepMetrics(r.ID)
 	cause := diagnose.Exit(diagnose.End{
-		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: was.oom, LimitMiB: l.view().MemoryMiB, Port: was.port, Asked: was.why.text,
+		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, Said: e.Said, OOM: was.oom, LimitMiB: l.view().MemoryMiB, Port: was.port, Asked: was.why.text,
 	})
 	l.deposit(r.ID, "exit.txt", "Started: "+r.Started.UTC().Format("2006-01-02 15:04:05 UTC")+"\n"+cause+"\n")
 	l.report(s, protocol.Exited{
 		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: was.oom, Reason: was.why.code, Cause: cause,
-		Tail: diagnose.Last(e.Tail), Lived: e.Lived, ProcessEnding: was.left,
+		Tail: diagnose.Last(lastWords(e)), Lived: e.Lived, ProcessEnding: was.left,
 	})
 	if l.own != nil && l.own.OnEnd != nil {
 		l.own.OnEnd(r.ID, e)
 	}
+}
+
+// lastWords returns the last lines of a process: on standard error, or else on standard output.
+func lastWords(e supervise.Exit) []string {
+	if len(e.Tail) > 0 {
+		return e.Tail
+	}
+	return e.Said
 }
 
 // failed reports that a process could not be started.
