@@ -34,10 +34,14 @@ type Own struct {
 	mu sync.Mutex // guards Out
 }
 
-func (o *Own) arguments(port int) []string {
-	args := make([]string, len(o.Args))
+func (o *Own) arguments(p placeholders) []string {
+	values := []string{"{port}", strconv.Itoa(p.port), "{{.GamePort}}", strconv.Itoa(p.port)}
+	for name, port := range p.named {
+		values = append(values, "{{.Port."+name+"}}", strconv.Itoa(port))
+	}
+	replacer, args := strings.NewReplacer(values...), make([]string, len(o.Args))
 	for n, arg := range o.Args {
-		args[n] = strings.ReplaceAll(arg, "{port}", strconv.Itoa(port))
+		args[n] = replacer.Replace(arg)
 	}
 	return args
 }

@@ -3,8 +3,10 @@ package wrap
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/musterhq/muster/agent/gamelink"
@@ -17,6 +19,20 @@ type Query struct {
 	Host     string        // default 127.0.0.1
 	Port     string        // a number, the name of a port, or "" for the game's
 	Every    time.Duration // default 5 s
+}
+
+// ParseQuery reads PROTOCOL, PROTOCOL:PORT or PROTOCOL:HOST:PORT, where PORT is a number or the
+// name of a port.
+func ParseQuery(text string) (Query, error) {
+	protocol, rest, _ := strings.Cut(text, ":")
+	q := Query{Protocol: protocol, Port: rest}
+	if at := strings.LastIndexByte(rest, ':'); at >= 0 {
+		q.Host, q.Port = strings.Trim(rest[:at], "[]"), rest[at+1:]
+	}
+	if strings.HasSuffix(text, ":") || strings.HasPrefix(rest, ":") {
+		return q, fmt.Errorf("%q is neither PROTOCOL nor PROTOCOL:PORT", text)
+	}
+	return q, gamequery.Check(protocol)
 }
 
 // Limits of counting.

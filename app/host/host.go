@@ -28,15 +28,16 @@ import (
 
 // Options say what to host.
 type Options struct {
-	Launcher   string           // agent.Options.Launcher
-	Managed    bool             // managed fleets may use this machine
-	Shells     bool             // operators may open shells in instances here, as this process's user
-	Exec       *Program         // a developer's own game server; nil for none
-	Image      *Image           // a developer's own game server in a container image; nil for none
-	Containers agent.Containers // agent.Options.Containers
-	Legacy     *legacy.Ports    // agent.Options.Legacy
-	IP         string           // what players are told of game servers here; default: Loopback
-	StopGrace  time.Duration    // time for processes to end when the host stops; default 5 s
+	Launcher   string               // agent.Options.Launcher
+	Managed    bool                 // managed fleets may use this machine
+	Shells     bool                 // operators may open shells in instances here, as this process's user
+	Exec       *Program             // a developer's own game server; nil for none
+	Image      *Image               // a developer's own game server in a container image; nil for none
+	Containers agent.Containers     // agent.Options.Containers
+	Legacy     *legacy.Ports        // agent.Options.Legacy
+	Named      instance.NamedRanges // agent.Options.Named
+	IP         string               // what players are told of game servers here; default: Loopback
+	StopGrace  time.Duration        // time for processes to end when the host stops; default 5 s
 }
 
 // Program is a game server on this machine.
@@ -125,7 +126,7 @@ func (h *Host) Run(ctx context.Context) {
 }
 
 func (h *Host) run(ctx context.Context) error {
-	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Legacy: h.opts.Legacy, Tracer: h.s.Tracer, Log: h.s.Logger}
+	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Legacy: h.opts.Legacy, Named: h.opts.Named, Tracer: h.s.Tracer, Log: h.s.Logger}
 	if h.opts.Managed {
 		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, h.offer(), true
 		if h.opts.Shells {
