@@ -366,7 +366,7 @@ func (l *launcher) exited(s *slot, r supervise.Run, e supervise.Exit) {
 		Tail: diagnose.Last(lastWords(e)), Lived: e.Lived, ProcessEnding: was.left,
 	})
 	if l.own != nil && l.own.OnEnd != nil {
-		l.own.OnEnd(r.ID, e)
+		l.own.OnEnd(r.ID, e, cause)
 	}
 }
 

@@ -27,9 +27,10 @@ type Own struct {
 	Clean   bool             // with a fleet's environment and parameters, instead of the agent's and Args
 	Out     io.Writer        // gets a copy of its output; may be nil
 
-	Token   func() (string, error)                   // returns the auth token of each launch
-	OnStart func(protocol.Process)                   // called after each start; may be nil
-	OnEnd   func(processID string, e supervise.Exit) // called after each end; may be nil
+	Token   func() (string, error) // returns the auth token of each launch
+	OnStart func(protocol.Process) // called after each start; may be nil
+	// OnEnd is called after each end; cause is a sentence that says how and, if known, why. May be nil.
+	OnEnd func(processID string, e supervise.Exit, cause string)
 
 	mu sync.Mutex // guards Out
 }

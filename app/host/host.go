@@ -231,11 +231,11 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 				h.reloader.begun(p.ProcessID)
 			}
 		},
-		OnEnd: func(id string, e supervise.Exit) {
+		OnEnd: func(id string, e supervise.Exit, cause string) {
 			if h.reloader != nil {
 				h.reloader.over(id)
 			}
-			h.ended(ctx, id, e.String())
+			h.ended(ctx, id, e.String(), cause)
 		},
 	}, nil
 }
@@ -298,13 +298,13 @@ func (h *Host) watch(ctx context.Context, id string) {
 	})
 }
 
-// ended reports the exit to the domain, which counts it as a crash unless the process
-// called ProcessEnding, and stores its logs.
-func (h *Host) ended(ctx context.Context, id, how string) {
+// ended reports the exit, in a few words to the developer and with its cause to the domain, which
+// counts it as a crash unless the process called ProcessEnding, and stores its logs.
+func (h *Host) ended(ctx context.Context, id, how, cause string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	fmt.Fprintf(h.out, "Your game server %s.\n", how)
-	if err := h.s.Computes.Exited(ctx, h.ref(id), how); err != nil {
+	if err := h.s.Computes.Exited(ctx, h.ref(id), cause); err != nil {
 		h.log.Error("end of a process not noted", "process_id", id, "error", err)
 	}
 	h.storeLogs(context.WithoutCancel(ctx), id)
