@@ -50,7 +50,7 @@ node_programs = $(foreach p,containerd containerd-shim-runc-v2 ctr,github.com/co
 # What else a node's virtual machine has.
 node_packages = linux-image-cloud-amd64,runc,iptables,nftables,conntrack,iproute2,kmod,ethtool
 # Black-box tests that need nothing but Go belong to `make test`.
-go_only = test/(aws|conformance|crowds|gameserver|node|players|sdk|setup|terraform)$$
+go_only = test/(aws|bare|conformance|crowds|gameserver|node|players|sdk|setup|terraform)$$
 root_packages = $$(go list ./... | grep -v '/test/'; go list ./test/... | grep -E '/$(go_only)')
 # Packages whose own code starts goroutines; not the programs, which only put others together.
 race_packages = $$(git grep -lE '^\s*go [a-z]|\.Go\(func' -- '*.go' ':!*_test.go' ':!test' ':!tools' ':!app' ':!cmd' ':!kubernetes' ':!examples' ':!internal/*test/*' | xargs -n1 dirname | sort -u | sed 's|^|./|')

@@ -72,7 +72,7 @@ func New(o Options) (*Agent, error) {
 	a.link = link.New(link.LinkOptions{Server: a.server.Server, Host: a.host, Boot: bootID(), Pause: link.Flicker, Log: a.log})
 	a.engines = newEngines(&a.opts, a.log, a.takeOverGroups)
 	a.machine = &instance.Machine{
-		Root: o.Root, Launcher: o.Launcher, RelayAll: o.RelayAll, KeepLogs: o.keepLogs,
+		Root: o.Root, Launcher: o.Launcher, RelayAll: o.RelayAll, KeepLogs: o.keepLogs, Named: o.Named,
 		Jailer:   jail.New(jail.Options{Root: o.Root, Launcher: o.Launcher, Users: o.Users, Claims: o.UserClaims, Egress: o.Egress}),
 		BuildKey: func() ed25519.PublicKey { return a.server.Credential().BuildKey },
 		Full:     sampler.full, Usage: sampler.usage, Used: sampler.used, Exited: a.exited, Changed: a.link.Changed, Log: a.log,

@@ -83,6 +83,10 @@ type Options struct {
 	// none. SDKs know legacy.Standard only.
 	Legacy *legacy.Ports
 
+	// Named are ranges of this machine for ports that have a name in parameters
+	// ({{.Port.NAME}}). Ports of other names come from the range of all ports (Facts).
+	Named instance.NamedRanges
+
 	// RelayAll makes the processes of every fleet connect through the agent, like those
 	// of fleets with the relay's tag. It is for processes that do not trust Muster's
 	// certificate, as the agent does.
@@ -203,5 +207,5 @@ func (o Options) validate() error {
 	case o.Facts.PortFrom < 1 || o.Facts.PortTo < o.Facts.PortFrom || o.Facts.PortTo > 60000:
 		return fmt.Errorf("ports: %d-%d is no range within 1-60000, which is what the API and AWS's SDKs take", o.Facts.PortFrom, o.Facts.PortTo)
 	}
-	return nil
+	return o.Named.Apart(o.Facts.PortFrom, o.Facts.PortTo)
 }

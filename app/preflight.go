@@ -297,7 +297,7 @@ func (p *preflight) own(a *App) *instance.Own {
 			default:
 			}
 		},
-		OnEnd: func(_ string, e supervise.Exit) { first(e) },
+		OnEnd: func(_ string, e supervise.Exit, _ string) { first(e) },
 	}
 }
 

@@ -216,8 +216,8 @@ func (ps *processes) End(ctx context.Context, ref Ref) error {
 	return ps.cmd.end.Do(ctx, endArgs{ref.Key(), event.ProcessEnded, CalledProcessEnding})
 }
 
-// Exited records that a host saw the process exit. A process that had not called
-// ProcessEnding has crashed; text says how.
+// Exited records that a host, or the wrapper of its program, saw the process exit. A process
+// that had not called ProcessEnding has crashed; text says how.
 func (ps *processes) Exited(ctx context.Context, ref Ref, text string) error {
 	err := ps.cmd.end.Do(ctx, endArgs{ref.Key(), event.ServerProcessCrashed, text})
 	if fault.Is(err, fault.NotFound) {
@@ -333,13 +333,13 @@ func (ps *processes) finish(tx *store.Tx, old *Process, why event.Code, text str
 }
 
 // afterEnd completes the end of a process once it is durable. The sockets of a process that
-// ends itself or is killed close with it: it must not see them close earlier. A process
+// ends itself, crashed or is killed close with it: it must not see them close earlier. A process
 // whose compute was deregistered is still alive, so it is told to end before its sockets
 // close.
 func (ps *processes) afterEnd(ref Ref, why event.Code, ended time.Time) {
 	key := ref.Key()
 	switch {
-	case why == event.ProcessEnded || ps.CanKill(ref):
+	case why == event.ProcessEnded || why == event.ServerProcessCrashed || ps.CanKill(ref):
 	case why == event.ComputeDeregistered:
 		ps.links.send(key, func(l Link) { l.Terminate(ended.Add(ps.opts.UnhealthyGrace)) })
 	default:

@@ -62,9 +62,10 @@ func required(pairs ...string) error {
 func handlers() map[protocol.Action]handler {
 	return map[protocol.Action]handler{
 		protocol.ActivateServerProcess:             decoded(activateServerProcess),
-		protocol.TerminateServerProcess:            terminateServerProcess,
+		protocol.TerminateServerProcess:            decoded(terminateServerProcess),
 		protocol.ActivateGameSession:               decoded(activateGameSession),
 		protocol.FinishGameSession:                 decoded(finishGameSession),
+		protocol.ReportPlayers:                     decoded(reportPlayers),
 		protocol.UpdatePlayerSessionCreationPolicy: decoded(updatePlayerSessionCreationPolicy),
 		protocol.AcceptPlayerSession:               decoded(acceptPlayerSession),
 		protocol.RemovePlayerSession:               decoded(removePlayerSession),

@@ -26,6 +26,13 @@ func finishGameSession(ctx context.Context, c *call, in protocol.FinishGameSessi
 	return c.ok(), nil
 }
 
+func reportPlayers(ctx context.Context, c *call, in protocol.ReportPlayersRequest) (any, error) {
+	if err := required("GameSessionId", in.GameSessionID); err != nil {
+		return nil, err
+	}
+	return c.ok(), c.s.opts.Sessions.ReportPlayers(ctx, c.ref(), in.GameSessionID, in.Players)
+}
+
 func updatePlayerSessionCreationPolicy(ctx context.Context, c *call, in protocol.UpdatePlayerSessionCreationPolicyRequest) (any, error) {
 	if err := required("GameSessionId", in.GameSessionID); err != nil {
 		return nil, err

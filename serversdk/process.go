@@ -17,6 +17,7 @@ const (
 	maxPort     = 65535
 	maxLogPaths = 100
 	maxLogPath  = 1024 // bytes
+	maxCrash    = 4096 // bytes of what ProcessEnding says of a crash
 )
 
 // activateServerProcess is ProcessReady.
@@ -98,7 +99,13 @@ func heartbeat(ctx context.Context, c *call) {
 
 // terminateServerProcess is ProcessEnding. The socket stays open until the process
 // closes it, because the process still waits for the answer.
-func terminateServerProcess(ctx context.Context, c *call) (any, error) {
+func terminateServerProcess(ctx context.Context, c *call, in protocol.TerminateServerProcessRequest) (any, error) {
+	if len(in.Crash) > maxCrash {
+		return nil, fault.Invalid("Crash: has %d bytes; at most %d are allowed", len(in.Crash), maxCrash)
+	}
+	if in.Crash != "" {
+		return c.ok(), c.s.opts.Computes.Exited(ctx, c.ref(), in.Crash)
+	}
 	err := c.s.opts.Computes.End(ctx, c.ref())
 	if fault.Is(err, fault.NotFound) { // an ended process may repeat it
 		err = nil

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/musterhq/muster/compute"
+	"github.com/musterhq/muster/event"
 	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/serversdk"
 	"github.com/musterhq/muster/session"
@@ -103,6 +104,35 @@ func TestFinishGameSession(t *testing.T) {
 		second := h.create()
 		if got := g.push("CreateGameSession"); got["GameSessionId"] != second.ID || second.ID == first || got["Port"] != 8888.0 {
 			t.Errorf("the second game session is %v", got)
+		}
+	})
+}
+
+// A wrapper of a program without an SDK reports how many players the program has, and how it
+// crashed, which is the reason for which the game session ended.
+func TestWrapper(t *testing.T) {
+	in(t, config{}, func(t *testing.T, h *house) {
+		g, id := h.hosting("p")
+		g.want(409, g.ask("ReportPlayers", object{"GameSessionId": id, "Players": 1}))
+		g.want(200, g.ask("TerminateServerProcess", nil))
+
+		g = h.connect("q")
+		g.want(200, g.ask("ActivateServerProcess", object{"SdkToolName": compute.WrapTool, "Port": 7000}))
+		g.want(200, g.ask("HeartbeatServerProcess", object{"HealthStatus": true}))
+		synctest.Wait()
+		id = h.create().ID
+		g.want(200, g.ask("ActivateGameSession", object{"GameSessionId": id}))
+		g.want(400, g.ask("ReportPlayers", object{"Players": 2}))
+		g.want(400, g.ask("ReportPlayers", object{"GameSessionId": id, "Players": "2"}))
+		g.want(200, g.ask("ReportPlayers", object{"GameSessionId": id, "Players": 2}))
+		if n := h.Sessions.Players.Count(h.Store.View(), id); n != 2 {
+			t.Errorf("%d slots are used, want 2", n)
+		}
+		g.want(400, g.ask("TerminateServerProcess", object{"Crash": strings.Repeat("x", 5000)}))
+		const how = "was ended by signal SIGSEGV"
+		g.want(200, g.ask("TerminateServerProcess", object{"Crash": how}))
+		if s := h.game(id); s.Status != session.Terminated || s.Cause != event.ServerProcessCrashed || s.How != how {
+			t.Errorf("the game session is %s, because of %s: %q", s.Status, s.Cause, s.How)
 		}
 	})
 }
@@ -310,6 +340,7 @@ muster_game_server_messages_total{action="GetComputeCertificate",status="200"} 0
 muster_game_server_messages_total{action="GetFleetRoleCredentials",status="200"} 0
 muster_game_server_messages_total{action="HeartbeatServerProcess",status="200"} 1
 muster_game_server_messages_total{action="RemovePlayerSession",status="200"} 0
+muster_game_server_messages_total{action="ReportPlayers",status="200"} 0
 muster_game_server_messages_total{action="StartMatchBackfill",status="200"} 0
 muster_game_server_messages_total{action="StopMatchBackfill",status="200"} 0
 muster_game_server_messages_total{action="TerminateServerProcess",status="200"} 0

@@ -51,6 +51,7 @@ type GameSession struct {
 	Created    time.Time        `json:"created"`
 	Ended      time.Time        `json:"ended,omitzero"`
 	MaxPlayers int              `json:"max_players"`
+	Others     int              `json:"others,omitzero"` // players without a player session, where its program says how many there are
 	Properties []Property       `json:"properties,omitzero"`
 	Data       string           `json:"data,omitzero"`
 	Matchmaker string           `json:"matchmaker_data,omitzero"`
@@ -120,6 +121,7 @@ const (
 	countActive     = "active"
 	countActivating = "activating"
 	countSlots      = "slots"
+	countOthers     = "others"
 )
 
 // Games is the table of game sessions, and their archive.
@@ -162,6 +164,9 @@ func newGames(st *store.Store, events *event.Log, o Options, nudge func()) *Game
 	g.due = store.NewDueIndex(g.table, "due", (*GameSession).due)
 	g.tally = store.NewSum(g.table, "tally", func(g *GameSession, add func(string, int)) {
 		for _, location := range []string{g.Location, ""} {
+			if g.Others > 0 {
+				add(store.Key(countOthers, g.FleetID, location), g.Others)
+			}
 			switch g.Status {
 			case Active:
 				add(store.Key(countActive, g.FleetID, location), 1)

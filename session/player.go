@@ -94,9 +94,14 @@ func newPlayers(games *Games, computes *compute.Service, o Options) *Players {
 	return s
 }
 
-// Count returns the number of slots in use: reserved and active player sessions.
+// Count returns the number of slots in use: reserved and active player sessions, and players
+// without one, where a program says how many there are.
 func (s *Players) Count(r store.Reader, gameSessionID string) int {
-	return s.slots.Count(r, gameSessionID)
+	n := s.slots.Count(r, gameSessionID)
+	if g := s.games.Live(r, gameSessionID); g != nil {
+		n += g.Others
+	}
+	return n
 }
 
 // Holding yields the player sessions that hold a slot of a game session: those that are RESERVED or

@@ -109,7 +109,7 @@ type Use struct {
 	Processes    int // ACTIVE game server processes
 	GameSessions int // ACTIVE game sessions
 	Activating   int // ACTIVATING game sessions
-	Players      int // player sessions that hold a slot: reserved and active ones
+	Players      int // slots in use: reserved and active player sessions, and players without one
 	MaxPlayers   int // slots of the ACTIVE game sessions
 }
 
@@ -120,7 +120,7 @@ func (s *Service) Use(r store.Reader, fleetID, location string) Use {
 	return Use{
 		Processes:    s.computes.Tally(r, fleetID, location).Active,
 		GameSessions: games(countActive), Activating: games(countActivating), MaxPlayers: games(countSlots),
-		Players: s.Players.playing.Of(r, store.Key(fleetID, location)),
+		Players: s.Players.playing.Of(r, store.Key(fleetID, location)) + games(countOthers),
 	}
 }
 

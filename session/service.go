@@ -45,6 +45,7 @@ type Service struct {
 	terminate  *store.Command[terminateArgs, *GameSession]
 	activate   *store.Action[processArgs]
 	joinPolicy *store.Action[policyArgs]
+	census     *store.Action[censusArgs]
 	finish     *store.Action[processArgs]
 	sweep      *store.Action[struct{}]
 }
@@ -65,6 +66,7 @@ func New(st *store.Store, d Deps, o Options) *Service {
 	s.terminate = store.NewCommand(st, "session.terminate", s.runTerminate)
 	s.activate = store.NewAction(st, "session.activate", s.runActivate)
 	s.joinPolicy = store.NewAction(st, "session.join_policy", s.runJoinPolicy)
+	s.census = store.NewAction(st, "session.census", s.runCensus)
 	s.finish = store.NewAction(st, "session.finish", s.runFinish)
 	s.sweep = store.NewAction(st, "session.sweep", s.runSweep)
 	d.Computes.OnEnded(s.processEnded)
@@ -168,7 +170,7 @@ func shortened(how string) string {
 func (s *Service) end(tx *store.Tx, old *GameSession, text string) {
 	g := *old
 	g.move(Terminated)
-	g.Ended = tx.Now()
+	g.Ended, g.Others = tx.Now(), 0
 	g.ArchiveAt = s.archiveAt(tx, &g, tx.Now())
 	s.put(tx, &g)
 	s.settle(tx, old)

@@ -49,7 +49,7 @@ var PlayerMoves = state.Machine[PlayerStatus]{
 	{Reserved, Playing}:   "AcceptPlayerSession, at once under muster wrap",
 	{Reserved, TimedOut}:  "60 s passed, game session ended",
 	{Reserved, Completed}: "RemovePlayerSession",
-	{Playing, Completed}:  "RemovePlayerSession, game session ended",
+	{Playing, Completed}:  "RemovePlayerSession, game session ended, the program counts fewer players",
 }
 
 func (p *PlayerSession) move(to PlayerStatus) { PlayerMoves.Move(&p.Status, to, p.ID) }

@@ -23,6 +23,9 @@ func TestExit(t *testing.T) {
 	}{
 		{"code", End{Known: true, Code: 3, Lived: 1200 * time.Millisecond, Tail: []string{"no config", ""}},
 			`exited with code 3 1.2s after its start; its last words on stderr: "no config"`},
+		{"stdout", End{Known: true, Code: 3, Lived: time.Second, Said: []string{"no map", ""}}, `exited with code 3 1s after its start; its last words on stdout: "no map"`},
+		{"both", End{Known: true, Code: 3, Lived: time.Second, Tail: []string{"no config"}, Said: []string{"no map"}}, `exited with code 3 1s after its start; its last words on stderr: "no config"`},
+		{"a trace on stdout", End{Known: true, Code: 2, Lived: time.Second, Tail: []string{"bye"}, Said: []string{"panic: no map", "", "goroutine 1 [running]:", "main.main()"}}, `exited with code 2 1s after its start: "panic: no map"`},
 		{"silent", End{Known: true, Code: 1, Lived: 20 * time.Millisecond}, "exited with code 1 20ms after its start, and wrote nothing to stderr"},
 		{"signal", End{Known: true, Code: -1, Signal: "SIGSEGV", Lived: time.Hour},
 			"was ended by signal SIGSEGV (it touched memory that is not its own) 1h0m0s after its start, and wrote nothing to stderr"},

@@ -17,6 +17,7 @@ type End struct {
 	LimitMiB int           // that limit, 0 if unknown
 	Lived    time.Duration // time since its start
 	Tail     []string      // last lines on its standard error, as many as there may be in a stack trace
+	Said     []string      // last lines on its standard output
 	Port     int           // its port, 0 if none
 	Asked    string        // why it was told to end, "" if it was not
 }
@@ -31,11 +32,16 @@ func Exit(e End) string {
 		return how + " after it was told to: " + e.Asked
 	}
 	how += " " + lived(e.Lived) + " after its start"
-	if why := e.why(); why != "" {
-		return how + ": " + why
+	for _, lines := range [][]string{e.Tail, e.Said} {
+		if why := e.why(lines); why != "" {
+			return how + ": " + why
+		}
 	}
 	if at := telling(e.Tail); at >= 0 {
 		return how + "; its last words on stderr: " + quote(e.Tail[at])
+	}
+	if at := telling(e.Said); at >= 0 {
+		return how + "; its last words on stdout: " + quote(e.Said[at])
 	}
 	return how + ", and wrote nothing to stderr"
 }
@@ -95,14 +101,15 @@ var known = []struct {
 		func(End, []string) string { return "it has too many files or sockets open" }},
 }
 
-func (e End) why() string {
-	text := strings.Join(Last(e.Tail), "\n")
+// why returns the cause that lines of its output name, or "".
+func (e End) why(lines []string) string {
+	text := strings.Join(Last(lines), "\n")
 	for _, k := range known {
 		if m := k.pattern.FindStringSubmatch(text); m != nil {
 			return k.cause(e, m)
 		}
 	}
-	if line, at := crash(e.Tail); at >= 0 {
+	if line, at := crash(lines); at >= 0 {
 		return quote(line)
 	}
 	return ""

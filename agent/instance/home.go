@@ -136,8 +136,9 @@ func (h Home) Remove() error { return os.RemoveAll(h.dir) }
 type run struct {
 	ProcessID string
 	Port      int
-	Pass      string `json:",omitempty"` // its token at the relay
-	Game      string `json:",omitempty"` // its token at the HTTP interface
+	Named     map[string]int `json:",omitempty"` // its other ports, by name
+	Pass      string         `json:",omitempty"` // its token at the relay
+	Game      string         `json:",omitempty"` // its token at the HTTP interface
 }
 
 func (h Home) keepRun(slot int, r run) error {

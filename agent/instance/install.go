@@ -142,8 +142,7 @@ func (n *installation) validate() problem {
 		case err != nil:
 			return problem{codeExecutable, err.Error()}
 		}
-		parameters, bare := withoutSDK(p.Parameters)
-		if _, err := expand(parameters, bare, n.desired, placeholders{}); err != nil {
+		if err := checkParameters(p.Parameters, n.desired); err != nil {
 			return problem{codeExecutable, fmt.Sprintf("ServerProcesses.%d.Parameters: %v", at+1, err)}
 		}
 	}

@@ -29,6 +29,7 @@ type Machine struct {
 	Launcher string               // wraps programs without an SDK; "" if the agent does not know its own program
 	RelayAll bool                 // the processes of every fleet connect through Relay
 	Jailer   *jail.Jailer         // isolates processes
+	Named    NamedRanges          // of this machine, for ports of a name; others come from the instance's
 	Cache    *install.Cache       // installs builds
 	Relay    *relay.Relay         // nil: all processes connect directly
 	Metrics  *collector.Collector // nil: not collected
@@ -125,7 +126,7 @@ func New(ctx context.Context, m *Machine, o Options) *Instance {
 	i.certs = &certificates{
 		id: i.ID, dir: i.Home.certificates(), jail: i.jail, certify: m.Certify, view: i.Desired, changed: wake.NewNudge(), log: i.log,
 	}
-	i.launch = &launcher{m: m, id: i.ID, own: o.Own, home: i.Home, jail: i.jail, slots: i.slots, certs: i.certs, view: i.Desired, log: i.log}
+	i.launch = &launcher{m: m, named: map[string]map[string]int{}, id: i.ID, own: o.Own, home: i.Home, jail: i.jail, slots: i.slots, certs: i.certs, view: i.Desired, log: i.log}
 	i.slots.supervise, i.slots.cause = i.launch.supervisor, d.Trace
 	if o.supervise != nil {
 		i.slots.supervise = o.supervise(i)

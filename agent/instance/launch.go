@@ -47,7 +47,8 @@ type launcher struct {
 	log   *slog.Logger
 
 	mu    sync.Mutex
-	ports *ports.Range // nil until usePorts
+	ports *ports.Range              // nil until usePorts
+	named map[string]map[string]int // ports of processes by name, by process id
 }
 
 // keepRuns is how many ended processes of a slot have their output kept.
@@ -109,7 +110,7 @@ func (l *launcher) launch(cmd *exec.Cmd, s *slot, id string) error {
 	return err
 }
 
-// start starts a process with its port, arguments and environment.
+// start starts a process with its ports, arguments and environment.
 func (l *launcher) start(cmd *exec.Cmd, s *slot, id string) error {
 	d := l.view()
 	port, err := l.takePort()
@@ -117,11 +118,19 @@ func (l *launcher) start(cmd *exec.Cmd, s *slot, id string) error {
 		return err
 	}
 	l.slots.launching(s, port)
-	r := run{ProcessID: id, Port: port, Pass: l.admit(&d, id)}
-	_, bare := withoutSDK(s.Spec.Parameters)
-	var uses []netip.AddrPort
-	if bare {
-		uses = unusedPort()
+	parameters, bare, err := withoutSDK(s.Spec.Parameters)
+	if err != nil {
+		return err
+	}
+	named, err := l.takeNamed(id, l.words(parameters))
+	if err != nil {
+		return err
+	}
+	r := run{ProcessID: id, Port: port, Named: named, Pass: l.admit(&d, id)}
+	var door, uses []netip.AddrPort
+	if bare.is {
+		door = unusedPort()
+		uses = append(ownPorts(port, named), door...)
 	} else {
 		l.admitGame(s, &r)
 	}
@@ -137,16 +146,26 @@ func (l *launcher) start(cmd *exec.Cmd, s *slot, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.setCommand(cmd, s, d, placeholders{port: port, processID: id, logDir: logs, index: s.n}, uses); err != nil {
+	if err := l.setCommand(cmd, parameters, d, placeholders{port: port, named: named, processID: id, logDir: logs, index: s.n}, bare, door); err != nil {
 		return err
 	}
 	cmd.Env = append(cmd.Env, l.environment(d, id, port, logs)...)
+	cmd.Env = append(cmd.Env, portVariables(named)...)
 	if r.Game != "" {
 		cmd.Env = append(cmd.Env, gameapi.URLVariable+"="+l.m.Game.URL(), gameapi.TokenVariable+"="+r.Game)
 	}
 	return l.jail.Start(cmd, jail.Process{
 		ID: id, Tree: l.home.game(), SDKURL: d.SDKURL, Uses: uses, Limits: isolate.Limits{MemoryMiB: d.MemoryMiB, CPUMillis: d.CPUMillis},
 	})
+}
+
+// words returns the texts that may refer to ports: those of a developer's own program, or a fleet's
+// parameters.
+func (l *launcher) words(parameters string) []string {
+	if l.own != nil && !l.own.Clean {
+		return l.own.Args
+	}
+	return []string{parameters}
 }
 
 func (l *launcher) takePort() (int, error) {
@@ -246,22 +265,21 @@ func (l *launcher) makeLogs(id string) (string, error) {
 }
 
 // setCommand sets a process's arguments; a program without an SDK is started by a
-// wrapper (agent/wrap), whose HTTP interface is at uses.
-func (l *launcher) setCommand(cmd *exec.Cmd, s *slot, d protocol.Desired, values placeholders, uses []netip.AddrPort) error {
-	parameters, bare := withoutSDK(s.Spec.Parameters)
-	args, err := expand(parameters, bare, d, values)
+// wrapper (agent/wrap), whose HTTP interface is at door.
+func (l *launcher) setCommand(cmd *exec.Cmd, parameters string, d protocol.Desired, values placeholders, b bare, door []netip.AddrPort) error {
+	args, err := expand(parameters, b.is, d, values)
 	if err != nil {
 		return err
 	}
 	if l.own != nil && !l.own.Clean {
-		args = l.own.arguments(values.port)
+		args = l.own.arguments(values)
 	}
-	if bare && (l.own == nil || l.own.Clean) {
+	if b.is && (l.own == nil || l.own.Clean) {
 		if l.m.Launcher == "" {
 			return errors.New("this agent cannot host programs without an SDK: it does not know its own program")
 		}
-		wrapped := []string{"wrap", "--watched"}
-		for _, at := range uses {
+		wrapped := append([]string{"wrap", "--watched"}, b.options...)
+		for _, at := range door {
 			wrapped = append(wrapped, fmt.Sprintf("--game-port=%d", at.Port()))
 		}
 		args = append(append(wrapped, "--", cmd.Path), args...)
@@ -309,6 +327,7 @@ func (l *launcher) note(s *slot, r supervise.Run) protocol.Process {
 			l.admitGame(s, &kept)
 		}
 		l.ports.Keep(kept.Port)
+		l.keepNamed(r.ID, kept.Named)
 		l.slots.launching(s, kept.Port)
 	}
 	l.admitLegacy(s, r, kept.Pass)
@@ -339,16 +358,24 @@ func (l *launcher) exited(s *slot, r supervise.Run, e supervise.Exit) {
 	was := l.free(s, r.ID, e.Clean())
 	l.keepMetrics(r.ID)
 	cause := diagnose.Exit(diagnose.End{
-		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, OOM: was.oom, LimitMiB: l.view().MemoryMiB, Port: was.port, Asked: was.why.text,
+		Known: e.Known, Code: e.Code, Signal: e.Signal, Lived: e.Lived, Tail: e.Tail, Said: e.Said, OOM: was.oom, LimitMiB: l.view().MemoryMiB, Port: was.port, Asked: was.why.text,
 	})
 	l.deposit(r.ID, "exit.txt", "Started: "+r.Started.UTC().Format("2006-01-02 15:04:05 UTC")+"\n"+cause+"\n")
 	l.report(s, protocol.Exited{
 		ProcessID: r.ID, Known: e.Known, Code: e.Code, Signal: e.Signal, OOM: was.oom, Reason: was.why.code, Cause: cause,
-		Tail: diagnose.Last(e.Tail), Lived: e.Lived, ProcessEnding: was.left,
+		Tail: diagnose.Last(lastWords(e)), Lived: e.Lived, ProcessEnding: was.left,
 	})
 	if l.own != nil && l.own.OnEnd != nil {
-		l.own.OnEnd(r.ID, e)
+		l.own.OnEnd(r.ID, e, cause)
 	}
+}
+
+// lastWords returns the last lines of a process: on standard error, or else on standard output.
+func lastWords(e supervise.Exit) []string {
+	if len(e.Tail) > 0 {
+		return e.Tail
+	}
+	return e.Said
 }
 
 // failed reports that a process could not be started.
@@ -381,6 +408,7 @@ func (l *launcher) free(s *slot, id string, clean bool) freed {
 	if port > 0 {
 		l.ports.Release(port, time.Now())
 	}
+	l.releaseNamed(id)
 	oom := l.jail.End(id)
 	left := l.m.Game != nil && l.m.Game.Forget(id, clean) // before the relay, by which it says the end, as the next one
 	if l.m.Legacy != nil && l.m.Legacy.Forget(id) {

@@ -29,17 +29,22 @@ type Own struct {
 	Out     io.Writer        // gets a copy of its output; may be nil
 	Jailer  *jail.Jailer     // isolates its processes; nil: nothing does
 
-	Token   func() (string, error)                   // returns the auth token of each launch
-	OnStart func(protocol.Process)                   // called after each start; may be nil
-	OnEnd   func(processID string, e supervise.Exit) // called after each end; may be nil
+	Token   func() (string, error) // returns the auth token of each launch
+	OnStart func(protocol.Process) // called after each start; may be nil
+	// OnEnd is called after each end; cause is a sentence that says how and, if known, why. May be nil.
+	OnEnd func(processID string, e supervise.Exit, cause string)
 
 	mu sync.Mutex // guards Out
 }
 
-func (o *Own) arguments(port int) []string {
-	args := make([]string, len(o.Args))
+func (o *Own) arguments(p placeholders) []string {
+	values := []string{"{port}", strconv.Itoa(p.port), "{{.GamePort}}", strconv.Itoa(p.port)}
+	for name, port := range p.named {
+		values = append(values, "{{.Port."+name+"}}", strconv.Itoa(port))
+	}
+	replacer, args := strings.NewReplacer(values...), make([]string, len(o.Args))
 	for n, arg := range o.Args {
-		args[n] = strings.ReplaceAll(arg, "{port}", strconv.Itoa(port))
+		args[n] = replacer.Replace(arg)
 	}
 	return args
 }

@@ -14,17 +14,18 @@ import (
 // placeholders are the values that a process's parameters may refer to.
 type placeholders struct {
 	port      int
+	named     map[string]int // its other ports, by name
 	processID string
 	logDir    string
 	index     int
 }
 
-var token = regexp.MustCompile(`\{\{\s*\.?([A-Za-z0-9]+)\s*\}\}|\{port\}`)
+var token = regexp.MustCompile(`\{\{\s*\.?((?:Port\.)?[A-Za-z0-9]+)\s*\}\}|\{port\}`)
 
 // expand splits launch parameters into arguments at white space, respecting single and
 // double quotes, and replaces {{.GamePort}}, {{.ProcessId}}, {{.LogDirectory}},
-// {{.FleetId}}, {{.Location}} and {{.Index}} with their values; {port} is short for the
-// first. AWS's agent splits at single spaces and has no quotes, with the same result
+// {{.FleetId}}, {{.Location}}, {{.Index}} and {{.Port.NAME}} with their values; {port} is short
+// for the first. AWS's agent splits at single spaces and has no quotes, with the same result
 // for all parameters that make sense there.
 //
 // If lenient is set, unknown names are left unchanged: the wrapper of a program without
@@ -38,6 +39,9 @@ func expand(parameters string, lenient bool, w protocol.Desired, p placeholders)
 		"GamePort": strconv.Itoa(p.port), "ProcessId": p.processID, "LogDirectory": p.logDir,
 		"FleetId": w.FleetID, "Location": w.Location, "Index": strconv.Itoa(p.index),
 	}
+	for name, port := range p.named {
+		values["Port."+name] = strconv.Itoa(port)
+	}
 	for n, word := range words {
 		words[n] = token.ReplaceAllStringFunc(word, func(found string) string {
 			if found == "{port}" {
@@ -49,7 +53,7 @@ func expand(parameters string, lenient bool, w protocol.Desired, p placeholders)
 				return found
 			}
 			if !ok {
-				err = fmt.Errorf("%s stands for nothing; there are {{.GamePort}}, {{.ProcessId}}, {{.LogDirectory}}, {{.FleetId}}, {{.Location}} and {{.Index}}", found)
+				err = fmt.Errorf("%s stands for nothing; there are {{.GamePort}}, {{.ProcessId}}, {{.LogDirectory}}, {{.FleetId}}, {{.Location}}, {{.Index}} and {{.Port.NAME}}", found)
 			}
 			return value
 		})
@@ -57,12 +61,22 @@ func expand(parameters string, lenient bool, w protocol.Desired, p placeholders)
 	return words, err
 }
 
-// noSDK at the beginning of parameters means that the program uses no SDK.
-const noSDK = "{{.NoSDK}}"
-
-// withoutSDK returns a program's parameters, and whether they say that it uses no SDK.
-func withoutSDK(parameters string) (rest string, bare bool) {
-	return strings.CutPrefix(strings.TrimSpace(parameters), noSDK)
+// checkParameters returns an error if a process cannot be launched with parameters.
+func checkParameters(parameters string, w protocol.Desired) error {
+	rest, b, err := withoutSDK(parameters)
+	if err != nil {
+		return err
+	}
+	names, err := portNames(rest)
+	if err != nil {
+		return err
+	}
+	named := map[string]int{}
+	for _, name := range names {
+		named[name] = 0
+	}
+	_, err = expand(rest, b.is, w, placeholders{named: named})
+	return err
 }
 
 func split(text string) ([]string, error) {

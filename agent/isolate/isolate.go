@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"reflect"
 	"strings"
+	"time"
 )
 
 // Limits limits the resources of a group; zero members are unlimited.
@@ -99,6 +100,9 @@ func (o order) give(cmd *exec.Cmd, launcher string) error {
 	return nil
 }
 
+// longestTry is how long a launcher may take that is tried.
+const longestTry = 30 * time.Second
+
 // Try reports whether a process can be put into the jail on this machine and can
 // access the paths from within: nil if so. Errors: ErrUnavailable, with the cause.
 func (j Jail) Try(launcher string, paths ...string) error {
@@ -109,7 +113,9 @@ func (j Jail) Try(launcher string, paths ...string) error {
 	cmd.Stderr = &said
 	err := o.launch(cmd, launcher)
 	if err == nil {
+		limit := time.AfterFunc(longestTry, func() { cmd.Process.Kill() }) // a launcher that is another program may not end
 		err = cmd.Wait()
+		limit.Stop()
 	}
 	if words := strings.TrimSpace(said.String()); err != nil && words != "" {
 		err = fmt.Errorf("%s (%w)", words, err)

@@ -51,6 +51,13 @@ func (r *Range) Move(from, to int) error {
 	return nil
 }
 
+// Bounds returns the first and the last port of the range.
+func (r *Range) Bounds() (from, to int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.from, r.to
+}
+
 // Take returns a port that can be bound now, for UDP and for TCP. Its error wraps ErrNone
 // and says how many ports cannot be bound, and why not the last of them.
 func (r *Range) Take(now time.Time) (int, error) {

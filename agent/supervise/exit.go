@@ -16,6 +16,7 @@ type Exit struct {
 	Signal string        // name of the signal that ended it, or ""
 	Lived  time.Duration // from its start; for a run that ended unwatched, until that was noticed
 	Tail   []string      // the last lines it wrote to stderr, at most 1000
+	Said   []string      // the last lines it wrote to stdout, at most 1000
 }
 
 // Clean reports whether the run ended with code 0.

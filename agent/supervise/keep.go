@@ -118,7 +118,7 @@ func (s *Supervisor) watch(ctx context.Context, r *run) (time.Duration, bool) {
 // removed last, so that a successor repeats what was not reported.
 func (s *Supervisor) ended(r *run, end status) time.Duration {
 	exit := Exit{Known: end.known, Code: end.code, Signal: end.signal,
-		Lived: time.Since(r.Started), Tail: tail(r.Stderr)}
+		Lived: time.Since(r.Started), Tail: tail(r.Stderr), Said: tail(r.Stdout)}
 	s.opts.Log.Info("run ended", "run_id", r.ID, "exit", exit, "lived", exit.Lived)
 	if exited := s.opts.Events.Exited; exited != nil {
 		exited(r.Run, exit)

@@ -2,7 +2,7 @@ package wrap
 
 import "regexp"
 
-var token = regexp.MustCompile(`\{\{\s*\.?([A-Za-z0-9]+)\s*\}\}`)
+var token = regexp.MustCompile(`\{\{\s*\.?((?:Port\.)?[A-Za-z0-9]+)\s*\}\}`)
 
 // expand replaces names with their values; an unknown name stays as it is.
 func expand(args []string, values map[string]string) []string {

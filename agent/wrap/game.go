@@ -34,15 +34,3 @@ func (w *wrapper) healthy() bool {
 	p := w.process.Load()
 	return p == nil || p.Healthy()
 }
-
-// checkPort names a program that opens nothing: players cannot reach it.
-func (w *wrapper) checkPort() {
-	if w.o.Port == 0 || w.manages {
-		return
-	}
-	if open, known := listens(w.o.Port); open || !known {
-		return
-	}
-	w.o.Log.Warn(fmt.Sprintf("The program has run for %s and listens on no port %d, which is where players are sent. "+
-		"Have it listen there: the number is in GAME_PORT, and {{.GamePort}} in its arguments stands for it.", w.o.Opens, w.o.Port))
-}

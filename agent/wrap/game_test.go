@@ -30,11 +30,11 @@ func TestListens(t *testing.T) {
 	}
 	defer udp.Close()
 	for _, port := range []int{tcp.Addr().(*net.TCPAddr).Port, udp.LocalAddr().(*net.UDPAddr).Port} {
-		if open, known := listens(port); !open || !known {
+		if open, known := listens("self", port); !open || !known {
 			t.Errorf("port %d: open %v, known %v", port, open, known)
 		}
 	}
-	if open, known := listens(1); open || !known { // tcpmux, which nothing serves any more
+	if open, known := listens("self", 1); open || !known { // tcpmux, which nothing serves any more
 		t.Errorf("a closed port: open %v, known %v", open, known)
 	}
 }
@@ -61,18 +61,17 @@ func (s *screen) String() string {
 func TestWrap_NamesAProgramThatOpensNothing(t *testing.T) {
 	t.Parallel()
 	m, out := play(t), &screen{}
-	wrapWith(t, m, "exec sleep 100", Options{Settle: time.Millisecond, Opens: time.Millisecond, Log: slog.New(slog.NewTextHandler(out, nil))})
+	wrapWith(t, m, "exec sleep 100", Options{Opens: time.Millisecond, Log: slog.New(slog.NewTextHandler(out, nil))})
 	ws := <-m.conns
 	ws.say(json.RawMessage(game))
-	m.next("ActivateGameSession")
 	wait.For(t, "the log names the program", func() error {
 		if text := out.String(); !strings.Contains(text, "listens on no port 7777") {
 			return fmt.Errorf("the log is:\n%s", text)
 		}
 		return nil
 	})
-	if !strings.Contains(out.String(), "GAME_PORT") {
-		t.Error("the remedy is missing")
+	if text := out.String(); !strings.Contains(text, "GAME_PORT") || !strings.Contains(text, "its game session is not ACTIVE") {
+		t.Errorf("the remedy is missing: %s", text)
 	}
 }
 
@@ -89,7 +88,7 @@ read -r line < `+over+`
 muster /session/activate
 read -r line < `+over+`
 muster /end
-exit 0`, Options{Settle: time.Hour})
+exit 0`, Options{Ready: Readiness{After: time.Hour}})
 	ws := <-m.conns
 	if r := m.next("ActivateServerProcess"); r["SdkToolName"] != "MusterWrap" {
 		t.Errorf("first ready as %v", r)

@@ -3,4 +3,4 @@
 package wrap
 
 // listens reports that it cannot see whether a program listens on a port.
-func listens(int) (open, known bool) { return false, false }
+func listens(string, int) (open, known bool) { return false, false }

@@ -5,6 +5,7 @@ package wrap
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -92,24 +93,30 @@ func (m *muster) next(action string) map[string]any {
 // wrap starts a wrapper around a script.
 func wrap(t *testing.T, m *muster, script string, args ...string) (ended chan int) {
 	t.Helper()
-	return wrapWith(t, m, script, Options{Args: args, Settle: time.Millisecond})
+	return wrapWith(t, m, script, Options{Args: args, Ready: Readiness{After: time.Millisecond}})
 }
 
 // wrapWith is wrap with options.
 func wrapWith(t *testing.T, m *muster, script string, o Options) (ended chan int) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "game")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	o.Program, o.Port = filepath.Join(t.TempDir(), "game"), 7777
+	if err := os.WriteFile(o.Program, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	o.URL, o.Token, o.FleetID, o.HostID, o.ProcessID, o.Port, o.Program = m.url, "token", "fleet-1", "host-1", "p1", 7777, program
+	return runWrapper(t, m, o)
+}
+
+// runWrapper runs a wrapper until the test ends.
+func runWrapper(t *testing.T, m *muster, o Options) (ended chan int) {
+	t.Helper()
+	o.URL, o.Token, o.FleetID, o.HostID, o.ProcessID = m.url, "token", "fleet-1", "host-1", "p1"
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended = make(chan int, 1)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		code, err := Run(ctx, o)
-		if err != nil {
+		if _, signaled := errors.AsType[*Signaled](err); err != nil && !signaled {
 			t.Errorf("the wrapper ends with %v", err)
 		}
 		ended <- code
@@ -164,7 +171,7 @@ func TestWrap_CrashIsNoEnding(t *testing.T) {
 	t.Parallel()
 	for _, watched := range []bool{true, false} {
 		m := play(t)
-		ended := wrapWith(t, m, "exit 3", Options{Settle: time.Hour, Watched: watched})
+		ended := wrapWith(t, m, "exit 3", Options{Ready: Readiness{After: time.Hour}, Watched: watched})
 		ws := <-m.conns
 		m.next("HeartbeatServerProcess")
 		ws.say(json.RawMessage(game))

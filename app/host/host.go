@@ -29,16 +29,17 @@ import (
 
 // Options say what to host.
 type Options struct {
-	Launcher   string           // agent.Options.Launcher
-	Managed    bool             // managed fleets may use this machine
-	Shells     bool             // operators may open shells in instances here, as this process's user
-	Exec       *Program         // a developer's own game server; nil for none
-	Image      *Image           // a developer's own game server in a container image; nil for none
-	Containers agent.Containers // agent.Options.Containers
-	Legacy     *legacy.Ports    // agent.Options.Legacy
-	IP         string           // what players are told of game servers here; default: Loopback
-	IPv6       string           // what they are told beside an IPv4 address, if it is set
-	StopGrace  time.Duration    // time for processes to end when the host stops; default 5 s
+	Launcher   string               // agent.Options.Launcher
+	Managed    bool                 // managed fleets may use this machine
+	Shells     bool                 // operators may open shells in instances here, as this process's user
+	Exec       *Program             // a developer's own game server; nil for none
+	Image      *Image               // a developer's own game server in a container image; nil for none
+	Containers agent.Containers     // agent.Options.Containers
+	Legacy     *legacy.Ports        // agent.Options.Legacy
+	Named      instance.NamedRanges // agent.Options.Named
+	IP         string               // what players are told of game servers here; default: Loopback
+	IPv6       string               // what they are told beside an IPv4 address, if it is set
+	StopGrace  time.Duration        // time for processes to end when the host stops; default 5 s
 }
 
 // Program is a game server on this machine.
@@ -127,7 +128,7 @@ func (h *Host) Run(ctx context.Context) {
 }
 
 func (h *Host) run(ctx context.Context) error {
-	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Legacy: h.opts.Legacy, Tracer: h.s.Tracer, Log: h.s.Logger}
+	o := agent.Options{Root: h.s.Dir, StopGrace: h.opts.StopGrace, Launcher: h.opts.Launcher, Containers: h.opts.Containers, Legacy: h.opts.Legacy, Named: h.opts.Named, Tracer: h.s.Tracer, Log: h.s.Logger}
 	if h.opts.Managed {
 		o.Server, o.Plain, o.Facts, o.Collect = h.s.URL, true, h.offer(), true
 		if h.opts.Shells {
@@ -245,11 +246,11 @@ func (h *Host) exec(ctx context.Context, p Program) (*instance.Own, error) {
 				h.reloader.begun(p.ProcessID)
 			}
 		},
-		OnEnd: func(id string, e supervise.Exit) {
+		OnEnd: func(id string, e supervise.Exit, cause string) {
 			if h.reloader != nil {
 				h.reloader.over(id)
 			}
-			h.ended(ctx, id, e.String())
+			h.ended(ctx, id, e.String(), cause)
 		},
 	}, nil
 }
@@ -312,13 +313,13 @@ func (h *Host) watch(ctx context.Context, id string) {
 	})
 }
 
-// ended reports the exit to the domain, which counts it as a crash unless the process
-// called ProcessEnding, and stores its logs.
-func (h *Host) ended(ctx context.Context, id, how string) {
+// ended reports the exit, in a few words to the developer and with its cause to the domain, which
+// counts it as a crash unless the process called ProcessEnding, and stores its logs.
+func (h *Host) ended(ctx context.Context, id, how, cause string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
 	fmt.Fprintf(h.out, "Your game server %s.\n", how)
-	if err := h.s.Computes.Exited(ctx, h.ref(id), how); err != nil {
+	if err := h.s.Computes.Exited(ctx, h.ref(id), cause); err != nil {
 		h.log.Error("end of a process not noted", "process_id", id, "error", err)
 	}
 	h.storeLogs(context.WithoutCancel(ctx), id)

@@ -65,7 +65,7 @@ func (h *Host) image(ctx context.Context, im Image) (*group.Own, error) {
 	return &group.Own{
 		Desired: d, Out: im.Output, Token: h.token,
 		OnStart: func(id string) { h.watch(ctx, id) },
-		OnEnd:   func(id string, how string) { h.ended(ctx, id, how) },
+		OnEnd:   func(id string, how string) { h.ended(ctx, id, how, how) },
 	}, nil
 }
 

@@ -42,15 +42,16 @@ type placeFlags struct {
 
 type runAgentCommand struct {
 	placeFlags
-	Endpoint  []string       `required:"" short:"e" aliases:"server" env:"MUSTER_ENDPOINT,MUSTER_SERVER" placeholder:"URL" help:"Base URL of the Muster server; several are tried in turn."`
-	Plain     bool           `name:"insecure-plain-http" help:"Speak plain HTTP with a server on another machine: whoever is in between can have anything run here."`
-	Token     string         `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-tokens create' makes one); better given as MUSTER_TOKEN or in a file, where other users cannot see it."`
-	TokenFile string         `name:"token-file" placeholder:"FILE" help:"File with the join token; not read any more once the machine has joined."`
-	Location  string         `placeholder:"NAME" help:"Location that this machine is expected to join; another one is an error."`
-	Name      string         `placeholder:"NAME" help:"Name of the machine, for people (its host name)."`
-	IP        []string       `name:"ip" placeholder:"ADDRESS" help:"Address that players reach: an IPv4 address, an IPv6 address, or both (the one from which the server sees us)."`
-	DNS       string         `name:"dns" placeholder:"NAME" help:"DNS name that players reach."`
-	Ports     string         `default:"20000-29999" placeholder:"FROM-TO" help:"Ports that games may take (${default})."`
+	Endpoint  []string `required:"" short:"e" aliases:"server" env:"MUSTER_ENDPOINT,MUSTER_SERVER" placeholder:"URL" help:"Base URL of the Muster server; several are tried in turn."`
+	Plain     bool     `name:"insecure-plain-http" help:"Speak plain HTTP with a server on another machine: whoever is in between can have anything run here."`
+	Token     string   `placeholder:"TOKEN" help:"Join token, for the first start ('muster admin join-tokens create' makes one); better given as MUSTER_TOKEN or in a file, where other users cannot see it."`
+	TokenFile string   `name:"token-file" placeholder:"FILE" help:"File with the join token; not read any more once the machine has joined."`
+	Location  string   `placeholder:"NAME" help:"Location that this machine is expected to join; another one is an error."`
+	Name      string   `placeholder:"NAME" help:"Name of the machine, for people (its host name)."`
+	IP        []string `name:"ip" placeholder:"ADDRESS" help:"Address that players reach: an IPv4 address, an IPv6 address, or both (the one from which the server sees us)."`
+	DNS       string   `name:"dns" placeholder:"NAME" help:"DNS name that players reach."`
+	Ports     string   `default:"20000-29999" placeholder:"FROM-TO" help:"Ports that games may take (${default})."`
+	namedFlags
 	CPU       float64        `name:"cpu" placeholder:"COUNT" help:"Processors to offer (all)."`
 	Memory    int            `placeholder:"MIB" help:"Memory to offer, in MiB (all)."`
 	Stop      bool           `help:"Stop the game servers when the agent ends; by default they run on and the next agent takes them over."`
@@ -196,6 +197,9 @@ func (c *runAgentCommand) ProvideOptions(t *streams) (agent.Options, error) {
 		return o, fmt.Errorf("ip: %w", err)
 	}
 	if o.Facts.PortFrom, o.Facts.PortTo, err = numbers("ports", c.Ports); err != nil {
+		return o, err
+	}
+	if o.Named, err = c.namedFlags.ranges(); err != nil {
 		return o, err
 	}
 	o.Egress = c.Egress

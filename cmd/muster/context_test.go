@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/musterhq/muster/agent/isolate"
 	"github.com/musterhq/muster/cli/contexts"
 )
 
 // TestMain keeps the developer's own contexts out of tests.
 func TestMain(m *testing.M) {
+	isolate.Enter() // as main does: `muster local` starts this program to isolate others
 	os.Setenv(contexts.Variable, os.DevNull)
 	os.Exit(m.Run())
 }

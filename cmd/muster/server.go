@@ -17,6 +17,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/musterhq/muster/agent/diagnose"
+	"github.com/musterhq/muster/agent/wrap"
 	"github.com/musterhq/muster/app"
 	"github.com/musterhq/muster/app/demo"
 	"github.com/musterhq/muster/app/host"
@@ -282,8 +283,10 @@ type localCommand struct {
 	Copy   int      `name:"copies" default:"1" help:"How many copies of the program of --exec or the image of --image run (${default})."`
 	Reload []string `placeholder:"PATH" help:"Start the game servers of --exec anew when this file changes, or a file in this folder; those with a game session after it. May be given several times."`
 	NoSDK  bool     `name:"no-sdk" help:"The program of --exec knows no SDK: each game session starts it, and ends with it."`
-	IP     []string `name:"ip" placeholder:"ADDRESS" default:"127.0.0.1" help:"Address that players reach, an IP address of this machine: an IPv4 address, an IPv6 address, or both (${default})."`
-	Args   []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
+	bareFlags
+	namedFlags
+	IP   []string `name:"ip" placeholder:"ADDRESS" default:"127.0.0.1" help:"Address that players reach, an IP address of this machine: an IPv4 address, an IPv6 address, or both (${default})."`
+	Args []string `arg:"" optional:"" help:"Arguments for the program of --exec, after --."`
 
 	engineFlags
 	legacyFlags
@@ -315,6 +318,9 @@ func (c *localCommand) Run(t *streams, o app.Options) error {
 	o.Host.Launcher, _ = os.Executable() // without it processes are not isolated
 	o.Host.Containers = c.engineFlags.options()
 	o.Host.Legacy = c.legacyFlags.ports()
+	if o.Host.Named, err = c.namedFlags.ranges(); err != nil {
+		return fmt.Errorf("local: %w", err)
+	}
 	if err := c.own(t, o.Host); err != nil {
 		return err
 	}
@@ -377,8 +383,8 @@ func (c *localCommand) ownProgram(t *streams, o *host.Options) error {
 
 // ownImage adds the image of --image to what is hosted.
 func (c *localCommand) ownImage(t *streams, o *host.Options) error {
-	if c.NoSDK {
-		return fmt.Errorf("local: --no-sdk is for --exec; an image may start its program with muster wrap")
+	if c.NoSDK || c.bareFlags.given() != "" {
+		return fmt.Errorf("local: --%s is for --exec; an image may start its program with muster wrap", cmp.Or(c.bareFlags.given(), "no-sdk"))
 	}
 	if err := o.Containers.Check(t.ctx); err != nil {
 		return fmt.Errorf("local: image: %w", err)
@@ -440,7 +446,13 @@ func startable(program string) error {
 // wrapped replaces a program without an SDK by our own program, which wraps it.
 func (c *localCommand) wrapped() error {
 	if !c.NoSDK {
+		if flag := c.bareFlags.given(); flag != "" {
+			return fmt.Errorf("local: --%s is for a program without an SDK: give --no-sdk, too", flag)
+		}
 		return nil
+	}
+	if err := c.bareFlags.apply(&wrap.Options{}); err != nil { // and not when a game session starts it
+		return fmt.Errorf("local: %w", err)
 	}
 	program, err := filepath.Abs(c.Exec)
 	if err != nil {
@@ -450,7 +462,7 @@ func (c *localCommand) wrapped() error {
 	if err != nil {
 		return fmt.Errorf("local: %w", err)
 	}
-	c.Exec, c.Args = self, withoutSDK(program, c.Args)
+	c.Exec, c.Args = self, withoutSDK(program, c.bareFlags, c.Args)
 	return nil
 }
 

@@ -151,7 +151,8 @@ var rows = []row{
 	{"agent/gameapi", "agent/disk agent/gamelink agent/handover agent/ports", "an HTTP interface for programs of this machine, by which they say what a Server SDK would; knows no instance"},
 	{"agent/legacy/wire", "", "messages and frames of old SDKs, without connections"},
 	{"agent/legacy", "agent/disk agent/gamelink agent/handover agent/legacy/wire internal/wake", "what old SDKs expect on their machine; knows no instance"},
-	{"agent/wrap", "agent/gameapi agent/gamelink agent/legacy", "a game server process of its own, which speaks as any SDK does"},
+	{"agent/gamequery", "", "what server browsers ask of game servers, whoever asks"},
+	{"agent/wrap", "agent/diagnose agent/gameapi agent/gamelink agent/gamequery agent/legacy", "a game server process of its own, which speaks as any SDK does"},
 	{"agent/instance", "agent/... hosts/protocol hosts/shell internal/state internal/tracing internal/wake", "runs one instance with the parts below; knows neither the agent nor its link"},
 	{"agent", "agent/... hosts/protocol hosts/shell internal/release internal/tracing internal/wake", "runs on machines without a server: of Muster it knows the protocol alone"},
 

@@ -24,6 +24,10 @@ const (
 // Server SDK 3 and 4.
 const FinishGameSession Action = "FinishGameSession"
 
+// ReportPlayers says how many players there are in the process's game session. Server SDK 5 does
+// not have it; package wrap sends it for programs without an SDK.
+const ReportPlayers Action = "ReportPlayers"
+
 // The pushes of Muster.
 const (
 	CreateGameSession Action = "CreateGameSession"

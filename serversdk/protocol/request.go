@@ -32,6 +32,17 @@ type FinishGameSessionRequest struct {
 	GameSessionID string `json:"GameSessionId"`
 }
 
+// TerminateServerProcessRequest is ProcessEnding. Server SDK 5 has no members.
+type TerminateServerProcessRequest struct {
+	Crash string `json:"Crash"` // how its program crashed, from package wrap; "" if it did not
+}
+
+// ReportPlayersRequest says how many players there are.
+type ReportPlayersRequest struct {
+	GameSessionID string `json:"GameSessionId"`
+	Players       int    `json:"Players"`
+}
+
 // UpdatePlayerSessionCreationPolicyRequest opens or closes a game session to new players.
 type UpdatePlayerSessionCreationPolicyRequest struct {
 	GameSessionID string `json:"GameSessionId"`

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"github.com/musterhq/muster/internal/wait"
 	"github.com/musterhq/muster/test/node"
 )
 
@@ -83,6 +84,29 @@ func TestPlain_Fleet(t *testing.T) {
 		t.Errorf("the fleet's event says %q, want the exit code and its last words", text)
 	}
 	s.seen.want(1, "another process", on(instance, code("SERVER_PROCESS_ACTIVE", ended.Seq)))
+}
+
+// The players of a server without an SDK on a fleet are counted by its query, at a port of its own,
+// from inside of its isolation.
+func TestPlain_Query(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(node.Compiled(t, "test/bare/game"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, fleet, _ := hosting(t, map[string][]byte{"server": content},
+		`{{.NoSDK query=a2s:query stop-line=bye ready-line="map is loaded"}} -port {{.GamePort}} -query {{.Port.query}}`, 1)
+	g := s.create(fleet)
+	for range 2 {
+		say(t, g, "join")
+	}
+	wait.For(t, "two players are counted", func() error {
+		out, err := s.client.DescribeGameSessions(t.Context(), &gamelift.DescribeGameSessionsInput{GameSessionId: g.GameSessionId})
+		if err == nil && *out.GameSessions[0].CurrentPlayerSessionCount != 2 {
+			err = fmt.Errorf("there are %d", *out.GameSessions[0].CurrentPlayerSessionCount)
+		}
+		return err
+	})
 }
 
 // A build without an SDK passes a preflight that plays a game session with it; a
