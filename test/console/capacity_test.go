@@ -42,7 +42,7 @@ func TestCapacity(t *testing.T) {
 	made, err := c.CreateFleet(ctx, &gamelift.CreateFleetInput{
 		Name: aws.String("duels"), BuildId: &build, EC2InstanceType: types.EC2InstanceTypeC5Large, Locations: []types.LocationConfiguration{{Location: lab}},
 		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{{
-			LaunchPath: aws.String("/local/game/game"), Parameters: aws.String("{{.NoSDK}}"), ConcurrentExecutions: aws.Int32(1),
+			LaunchPath: aws.String("/local/game/game"), Parameters: aws.String("{{.NoSDK ready-after=1s}}"), ConcurrentExecutions: aws.Int32(1),
 		}}},
 	})
 	must(err)

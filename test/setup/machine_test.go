@@ -29,6 +29,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	o.Watched, o.Program, o.Args = true, os.Args[at], os.Args[at+1:]
+	o.Ready.After = time.Second // the games of these tests open no port
 	code, err := wrap.Run(context.Background(), o)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
