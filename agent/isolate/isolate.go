@@ -66,7 +66,8 @@ type order struct {
 	Program string   `json:",omitempty"` // to become; "" without First reports whether Reach can be accessed
 	Reach   []string `json:",omitempty"`
 
-	among *os.File // Jail.Among
+	among *os.File      // Jail.Among
+	ended chan struct{} // if it is not nil, it is closed when the first process of a namespace that was made has ended
 }
 
 // Start starts a command in the jail: it runs launcher, our own program, which enters
@@ -111,11 +112,17 @@ func (j Jail) Try(launcher string, paths ...string) error {
 	cmd := &exec.Cmd{Args: []string{launcher}, Dir: "/", Env: []string{"LANG=C.UTF-8"}}
 	var said bytes.Buffer
 	cmd.Stderr = &said
+	if o.Apart && o.among == nil {
+		o.ended = make(chan struct{})
+	}
 	err := o.launch(cmd, launcher)
 	if err == nil {
 		limit := time.AfterFunc(longestTry, func() { cmd.Process.Kill() }) // a launcher that is another program may not end
 		err = cmd.Wait()
 		limit.Stop()
+		if o.ended != nil {
+			<-o.ended // it has the user of the trial, whom an instance may get next
+		}
 	}
 	if words := strings.TrimSpace(said.String()); err != nil && words != "" {
 		err = fmt.Errorf("%s (%w)", words, err)

@@ -106,7 +106,12 @@ func (o order) startFirst(of *exec.Cmd, launcher string) (first *exec.Cmd, word 
 		_ = first.Wait() // ProcessState says how it ended
 		return nil, nil, errors.New(cmp.Or(strings.TrimSpace(line), fmt.Sprint("the first process ended before it was ready: ", first.ProcessState)))
 	}
-	go first.Wait() // its end says nothing that the command's does not
+	go func() {
+		_ = first.Wait() // its end says nothing that the command's does not
+		if o.ended != nil {
+			close(o.ended)
+		}
+	}()
 	return first, word, nil
 }
 
