@@ -65,7 +65,7 @@ func (s *Seating) exchange(spares *Spares, take bool) bool {
 		return false
 	}
 	e := s.evenness()
-	x, y, spare, best := -1, -1, -1, e.after(0, 0, 0, 0)*(1-1e-6)
+	x, y, spare, best := -1, -1, -1, e.squares*(1-1e-6)
 	for n, i := range s.order {
 		for _, j := range s.order[:n] {
 			if s.teams[i] == s.teams[j] || s.set[i].Size != s.set[j].Size || s.balance.values[i] == s.balance.values[j] ||
@@ -157,9 +157,6 @@ func (s *Seating) evenness() *evenness {
 // sums of two teams with players have changed by some numbers. If it is the same team, the second
 // number counts for nothing.
 func (e *evenness) after(a int, byA float64, b int, byB float64) float64 {
-	if e.teams == 0 {
-		return 0
-	}
 	sum, squares := 0.0, e.squares
 	change := func(team int, by float64) {
 		is := e.off[team] + by/float64(e.players[team])

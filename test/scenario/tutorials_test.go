@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -165,8 +166,8 @@ func TestAgent_ReplacedUnderTutorials(t *testing.T) {
 	s.run(m, small...)
 	s.seen.want(1, "the new agent", s.host(m, code("HOST_CONNECTED", joined)))
 	all()
-	if after := m.games(); len(after) != len(before) {
-		t.Errorf("%d game servers run, and were %d", len(after), len(before))
+	if after := m.games(); !slices.Equal(after, before) {
+		t.Errorf("the game servers were %v and are %v", before, after)
 	}
 	for _, party := range players {
 		party[0].finds(t)

@@ -115,6 +115,7 @@ func (e *each) fill(team int) bool {
 		if !ok {
 			continue
 		}
+		e.a.budget.sets -= 1 + len(e.left)*s.words()/stepWords
 		players := f.fill(s, []state{state(at)}, c.kinds, max(1, size.Min), min(size.Max, e.most-e.players-e.others))
 		if players == 0 {
 			continue

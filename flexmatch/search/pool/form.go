@@ -65,30 +65,39 @@ func (a crowdSearch) over() bool {
 	return a.cut || spent
 }
 
-// limited returns the first of a group, as many as rules about counts allow at most in a match, if
-// states do not count them.
+// limited returns the part of a group that has no more players than rules about counts allow in a
+// match, if states do not count them: first those tickets of whom the fewest count, since more
+// players come with them. A proof leaves out none: others might be in a larger match.
 func (a crowdSearch) limited(group []int32) []int32 {
-	c, s := &a.memory.crowd, a.columns.seats[a.level]
-	if !s.loose {
+	c, s, kinds := &a.memory.crowd, a.columns.seats[a.level], a.columns.kinds
+	if !s.loose || c.proof {
 		return group
 	}
-	left := append(c.left[:0], s.most...)
+	c.left = append(c.left[:0], s.most...)
 	for _, it := range c.fixed {
 		for _, n := range s.capped {
-			left[n] -= a.columns.counted[n].Of(&it.Party)
+			c.left[n] -= a.columns.counted[n].Of(&it.Party)
 		}
 	}
-	c.left, c.few = left, c.few[:0]
-	for _, i := range group {
-		k := &a.columns.kinds[c.list[i].kind]
-		if slices.ContainsFunc(s.capped, func(n int) bool { return k.counts[n] > left[n] }) {
-			continue
+	of := func(i int32) *kind { return &kinds[c.list[i].kind] }
+	counts := func(k *kind) (sum int) {
+		for _, n := range s.capped {
+			sum += k.counts[n]
+		}
+		return sum
+	}
+	c.few = append(c.few[:0], group...)
+	slices.SortStableFunc(c.few, func(x, y int32) int { return counts(of(x))*of(y).size - counts(of(y))*of(x).size })
+	c.few = slices.DeleteFunc(c.few, func(i int32) bool {
+		if slices.ContainsFunc(s.capped, func(n int) bool { return of(i).counts[n] > c.left[n] }) {
+			return true
 		}
 		for _, n := range s.capped {
-			left[n] -= k.counts[n]
+			c.left[n] -= of(i).counts[n]
 		}
-		c.few = append(c.few, i)
-	}
+		return false
+	})
+	slices.Sort(c.few) // the order of preference again
 	return c.few
 }
 

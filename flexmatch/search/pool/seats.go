@@ -155,7 +155,7 @@ func (s *seats) othersNeed(c *columns, text int) (n int) {
 func (c *columns) unitedPart(level *ruleset.Level, counted []search.Counted, loose, parties bool) *part {
 	p := sizedPart(-1, level.Least(), level.Capacity())
 	p.empty = false
-	if half := c.largest / 2; parties {
+	if half := c.largest / 2; parties && half > 0 {
 		p.digits = append(p.digits, digit{larger: half, cap: len(level.Sizes)})
 	}
 	for i := range counted {
