@@ -1,6 +1,7 @@
 #include "muster/client.h"
 
 #include "core.h"
+#include "made.h"
 
 namespace muster {
 
@@ -9,20 +10,6 @@ namespace {
 std::string v1(const std::string& path) { return "/player/v1" + path; }
 
 std::string tag(std::int64_t version) { return '"' + std::to_string(version) + '"'; }
-
-template <typename T>
-Result<T> failed(Error error) {
-  Result<T> result;
-  result.error = std::move(error);
-  return result;
-}
-
-template <typename T>
-Result<T> value_of(T value) {
-  Result<T> result;
-  result.value = std::move(value);
-  return result;
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 
 #include "attribute.h"
 #include "caller.h"
+#include "made.h"
 #include "server_link.h"
 
 namespace muster {
@@ -35,13 +36,6 @@ HostedSession session_of(const Json& json, const char* name) {
 }
 
 Error usage(const std::string& detail) { return error_of(Error::Kind::usage, detail); }
-
-template <typename T>
-Result<T> failed(Error error) {
-  Result<T> result;
-  result.error = std::move(error);
-  return result;
-}
 
 Result<Json> json_of(const BackfillPlayer& player) {
   Result<Json> result = attributes(player.attributes, &Attribute::for_server);

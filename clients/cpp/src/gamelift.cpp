@@ -5,6 +5,7 @@
 #include <set>
 
 #include "caller.h"
+#include "made.h"
 #include "sigv4.h"
 
 namespace muster::gamelift {
@@ -18,20 +19,6 @@ constexpr milliseconds quick{100}, first_poll{1000}, shortest_poll{100}, longest
 constexpr int most_waits = 9;      // for a game session that is starting: 51.8 s in all
 constexpr int most_missing = 3;    // reads of a ticket that is not found
 constexpr std::int64_t page = 20;  // game sessions, the most that SearchGameSessions returns
-
-template <typename T>
-Result<T> failed(Error error) {
-  Result<T> result;
-  result.error = std::move(error);
-  return result;
-}
-
-template <typename T>
-Result<T> value_of(T value) {
-  Result<T> result;
-  result.value = std::move(value);
-  return result;
-}
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);

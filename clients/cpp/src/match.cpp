@@ -1,4 +1,5 @@
 #include "core.h"
+#include "made.h"
 
 namespace muster {
 
@@ -17,13 +18,6 @@ bool has_ended(const Ticket& ticket) {
     case TicketState::timed_out: return true;
     default: return false;
   }
-}
-
-template <typename T>
-Result<T> failed(Error error) {
-  Result<T> result;
-  result.error = std::move(error);
-  return result;
 }
 
 Error no_match(const Ticket& ticket) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "made.h"
 #include "muster/o3de.h"
 
 namespace muster::o3de {
@@ -50,22 +51,6 @@ class Provider {
 
 std::shared_ptr<Provider> player_provider(Client& client);
 std::shared_ptr<Provider> gamelift_provider(const gamelift::Options& options);
-
-/// What both providers are made with.
-
-template <typename T>
-Result<T> failed(Error error) {
-  Result<T> result;
-  result.error = std::move(error);
-  return result;
-}
-
-template <typename T>
-Result<T> value_of(T value) {
-  Result<T> result;
-  result.value = std::move(value);
-  return result;
-}
 
 Error usage(const std::string& detail);
 bool is_session(const std::string& id);
