@@ -12,7 +12,7 @@ import (
 
 // Answer is what a game server says of itself.
 type Answer struct {
-	Players    int // people who play, without bots where they are told apart; 0 to Most
+	Players    int // people who play, without bots if the answer counts them apart; 0 to Most
 	MaxPlayers int // 0 to Most; 0 if it does not say
 }
 

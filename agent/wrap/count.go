@@ -39,7 +39,7 @@ func ParseQuery(text string) (Query, error) {
 const (
 	answersIn = 2 * time.Second  // how long an answer may take
 	unheard   = 30 * time.Second // how long a program may be silent before that is logged
-	renewed   = 15 * time.Second // how often Muster is told of a number that did not change
+	renewed   = 15 * time.Second // how often a number that did not change is reported
 	agreeing  = 3                // answers in a row that make a lower number count
 )
 
@@ -55,7 +55,7 @@ func (t *tally) add(players int) int {
 	return slices.Max(t.answers)
 }
 
-// count asks the program how many players it has, and tells Muster, until ctx ends.
+// count asks the program how many players it has, and reports it to Muster, until ctx ends.
 func (w *wrapper) count(ctx context.Context, game string) {
 	tick := time.NewTicker(w.o.Query.Every)
 	defer tick.Stop()
@@ -93,7 +93,7 @@ func (w *wrapper) players(ctx context.Context) (gamequery.Answer, error) {
 	return gamequery.Ask(ctx, w.o.Query.Protocol, net.JoinHostPort(w.o.Query.Host, w.o.Query.Port))
 }
 
-// report tells Muster how many players there are. It reports whether it wants to know more.
+// report sends Muster the number of players. It reports whether it wants to know more.
 func (w *wrapper) report(ctx context.Context, game string, players int) (more bool) {
 	err := w.link.Ask(ctx, "ReportPlayers", map[string]any{"GameSessionId": game, "Players": players}, nil)
 	if refused, ok := errors.AsType[*gamelink.Refusal](err); ok && refused.Status < 429 {

@@ -20,8 +20,8 @@ import (
 	"github.com/musterhq/muster/internal/wait"
 )
 
-// puppetAt is the variable that makes this test binary a game server program, which does what it
-// is told at that address.
+// puppetAt is the variable that makes this test binary a game server program, which obeys what comes
+// to that address.
 const puppetAt = "MUSTER_TEST_PUPPET"
 
 func TestMain(m *testing.M) {
@@ -175,7 +175,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// do gives the program an order.
+// do sends the program an order.
 func (p *puppet) do(order string) {
 	p.t.Helper()
 	if _, err := fmt.Fprintln(p.conn, order); err != nil {

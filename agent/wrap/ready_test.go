@@ -47,7 +47,7 @@ func TestReady_After(t *testing.T) {
 	p.next("ActivateGameSession")
 }
 
-// Lines are told from each other however they are written, and long ones are cut.
+// Lines are separated however they are written, and long ones are cut.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	var heard []string

@@ -56,7 +56,7 @@ func (o *Options) settle() error {
 	return gamequery.Check(o.Query.Protocol)
 }
 
-// ask asks the program to end by its line and its command. If it cannot be asked, live is told.
+// ask asks the program to end by its line and its command. If it cannot be asked, w.unasked receives.
 func (w *wrapper) ask(within time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), max(within, time.Second))
 	go func() {

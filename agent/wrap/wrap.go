@@ -312,7 +312,7 @@ func (w *wrapper) start(g Game) error {
 	return nil
 }
 
-// launch starts the program with its output, its standard input, and what tells that it is ready.
+// launch starts the program with its output, its standard input, and what reports that it is ready.
 func (w *wrapper) launch(cmd *exec.Cmd) error {
 	cmd.WaitDelay = lastOutput
 	w.listen(cmd)

@@ -37,8 +37,8 @@ type Options struct {
 	Containers agent.Containers     // agent.Options.Containers
 	Legacy     *legacy.Ports        // agent.Options.Legacy
 	Named      instance.NamedRanges // agent.Options.Named
-	IP         string               // what players are told of game servers here; default: Loopback
-	IPv6       string               // what they are told beside an IPv4 address, if it is set
+	IP         string               // address of game servers here for players; default: Loopback
+	IPv6       string               // likewise, beside an IPv4 address; "" for none
 	StopGrace  time.Duration        // time for processes to end when the host stops; default 5 s
 }
 

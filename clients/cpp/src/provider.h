@@ -24,7 +24,7 @@ struct TicketWatch {
 };
 
 /// A service of game sessions and matchmaking, as the gems use it. Callbacks are called from update.
-/// Ids of game sessions and of placements are told apart by colons, which only the former have.
+/// Ids of game sessions and of placements differ in colons, which only the former have.
 class Provider {
  public:
   virtual ~Provider() = default;
