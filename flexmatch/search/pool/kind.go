@@ -70,8 +70,21 @@ func (c *columns) prepareCrowds() {
 	}
 	c.plain = around+len(c.choices)+len(c.inTeam)+len(c.counted) == 0 && (!c.oldest || len(c.rs.Levels()) == 1)
 	for n := range c.rs.Levels() {
+		if n > 0 && c.seatsStay(n) {
+			c.seats = append(c.seats, c.seats[n-1])
+			continue
+		}
 		c.seats = append(c.seats, c.seatsAt(n))
 	}
+}
+
+// seatsStay reports whether the seats of a level are those of the level before it.
+func (c *columns) seatsStay(n int) bool {
+	level, before := c.rs.Levels()[n], c.rs.Levels()[n-1]
+	changed := func(rule int) bool { return !c.rs.Same(rule, level, before) }
+	counted := append(search.AllCountsAt(before), search.AllCountsAt(level)...)
+	return slices.Equal(level.Sizes, before.Sizes) && !slices.ContainsFunc(c.inTeam, changed) &&
+		!slices.ContainsFunc(counted, func(of search.Counted) bool { return changed(of.Number) })
 }
 
 // spreadOf returns the spread that a rule bounds, and false if it bounds none.
@@ -155,8 +168,10 @@ func (c *columns) kindFor(it *item) int32 {
 	if !ok {
 		n = int32(len(c.kinds))
 		c.kindOf[string(key)], c.kinds = n, append(c.kinds, k)
-		for _, s := range c.seats {
-			s.learn(&k)
+		for n, s := range c.seats {
+			if n == 0 || s != c.seats[n-1] {
+				s.learn(&k)
+			}
 		}
 	}
 	return n
