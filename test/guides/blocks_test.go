@@ -52,6 +52,8 @@ var claims = map[string][]claim{
 		by("test/guides/TestGameServers", "export AWS", "SESSION="),
 		by("test/guides/TestGameServers_OldSDK", "muster local --exec ./my-server", "sudo muster local", "FROM my-game"),
 		by("test/guides/TestGameServers_Python", "muster local --exec python3"),
+		by("test/dedicated/TestServers", "muster local --no-sdk"),
+		by("test/scenario/TestPlain_Query", "muster agent --named-ports"),
 	},
 	"docs/hosting.md": {
 		by("test/guides/TestHosting", "muster local --exec", "muster preflight", "export AWS", "aws gamelift create-game-session", "aws gamelift create-fleet", "muster sessions logs", "muster events"),

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -87,16 +89,28 @@ func TestPlain_Fleet(t *testing.T) {
 }
 
 // The players of a server without an SDK on a fleet are counted by its query, at a port of its own,
-// from inside of its isolation.
+// from inside of its isolation. The agent takes that port from the range for its name.
 func TestPlain_Query(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(node.Compiled(t, "test/bare/game"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _, fleet, _ := hosting(t, map[string][]byte{"server": content},
+	s := newSite(t, newLab(t))
+	m := s.lab.machine()
+	s.run(m, append([]string{"--named-ports", "query=27015-27114", "--named-ports", "rcon=28000-28099"}, small...)...)
+	fleet := s.fleet(s.build(map[string][]byte{"server": content}),
 		`{{.NoSDK query=a2s:query stop-line=bye ready-line="map is loaded"}} -port {{.GamePort}} -query {{.Port.query}}`, 1)
+	s.instance(m, 1, 0)
 	g := s.create(fleet)
+	if !slices.ContainsFunc(m.games(), func(pid int) bool {
+		args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)) // of one that has ended it is empty
+		_, after, _ := strings.Cut(string(args), "-query\x00")
+		port, _ := strconv.Atoi(strings.Split(after, "\x00")[0])
+		return port >= 27015 && port <= 27114
+	}) {
+		t.Error("no program has a port from the range called query")
+	}
 	for range 2 {
 		say(t, g, "join")
 	}
